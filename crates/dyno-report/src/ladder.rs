@@ -77,28 +77,18 @@ pub(crate) struct Drawn {
     pub(crate) all: usize,
 }
 
+/// A time of a rung, microseconds.
+type RungTime = fn(&DrawnRung) -> Option<f64>;
+const P50: (&str, RungTime) = ("p50", |rung| rung.p50_us);
+const P99: (&str, RungTime) = ("p99", |rung| rung.p99_us);
+
 /// The table of one target. No rungs give no block.
 pub(crate) fn table(rungs: &[DrawnRung], room: usize, overflow: Overflow, paint: Paint) -> Drawn {
-    let columns: Vec<Column<'_>> = rungs.iter().map(|rung| Column { cells: vec![Some(rung)] }).collect();
-    let mut rows = vec![
-        LadderRow { head: load_head(&columns).to_owned(), cell: Box::new(|column| plain(column.load())) },
-        LadderRow { head: "TPS".to_owned(), cell: Box::new(|column| column.cell(0, tps_cell)) },
-    ];
     // Of a load that is offered throughput is what was asked for: latency tells what became of it.
-    if rungs.iter().all(|rung| rung.rate_per_s.is_some()) {
-        for (name, time) in [("p50", p50 as fn(&DrawnRung) -> Option<f64>), ("p99", p99)] {
-            let in_us = all_in_us(rungs.iter().filter_map(time));
-            let cell = move |column: &Column<'_>| column.cell(0, |rung| time_cell(time(rung), in_us));
-            rows.push(LadderRow { head: format!("{name} {}", unit(in_us)), cell: Box::new(cell) });
-        }
-    }
-    if rungs.iter().any(|rung| rung.failed > 0) {
-        rows.push(LadderRow {
-            head: "failed".to_owned(),
-            cell: Box::new(|column| column.cell(0, failed_cell)),
-        });
-    }
-    set(&columns, &rows, room, overflow, paint)
+    let offered = rungs.iter().all(|rung| rung.rate_per_s.is_some());
+    let times: &[_] = if offered { &[P50, P99] } else { &[] };
+    let curve = Curve { target: "", rungs: rungs.to_vec() };
+    set(&[curve], &[], times, room, overflow, paint)
 }
 
 /// The table of several targets: a row for each under the loads that any of them had, throughput first, then with
@@ -111,30 +101,40 @@ pub(crate) fn side_by_side(
     overflow: Overflow,
     paint: Paint,
 ) -> Drawn {
-    let columns = columns(curves);
     let names: Vec<String> = curves.iter().map(|curve| names.painted(curve.target, paint)).collect();
-    let mut rows = vec![LadderRow {
-        head: load_head(&columns).to_owned(),
-        cell: Box::new(|column| plain(column.load())),
-    }];
-    let mut add = |figure: &str, cell: fn(&DrawnRung, bool) -> Cell, flag: bool| {
-        for (index, name) in names.iter().enumerate() {
-            rows.push(LadderRow {
-                head: format!("{figure:<6} {name}"),
-                cell: Box::new(move |column| column.cell(index, |rung| cell(rung, flag))),
-            });
+    let known = curves.iter().flat_map(|curve| &curve.rungs).any(|rung| rung.p99_us.is_some());
+    let times: &[_] = if with_p99 && known { &[P99] } else { &[] };
+    set(curves, &names, times, room, overflow, paint)
+}
+
+/// The rows of the table: their heads, and a cell for each column. A row is named by its target where that has a name.
+fn rows(
+    curves: &[Curve<'_>],
+    columns: &[Column<'_>],
+    names: &[String],
+    times: &[(&str, RungTime)],
+) -> Vec<(String, Vec<Cell>)> {
+    let loads = columns.iter().map(|column| plain(column.load())).collect();
+    let mut rows = vec![(load_head(columns).to_owned(), loads)];
+    let mut add = |figure: &str, cell: &dyn Fn(&DrawnRung) -> Cell| {
+        for curve in 0..curves.len() {
+            let named = names.get(curve).map(|name| format!("{figure:<6} {name}"));
+            let cells = columns.iter().map(|column| column.cell(curve, cell)).collect();
+            rows.push((named.unwrap_or_else(|| figure.to_owned()), cells));
         }
     };
-    add("TPS", |rung, _| tps_cell(rung), false);
     let rungs = || curves.iter().flat_map(|curve| &curve.rungs);
-    if with_p99 && rungs().any(|rung| rung.p99_us.is_some()) {
-        let in_us = all_in_us(rungs().filter_map(p99));
-        add(&format!("p99 {}", unit(in_us)), |rung, in_us| time_cell(p99(rung), in_us), in_us);
+    add("TPS", &tps_cell);
+    for (name, time) in times {
+        // One unit for a whole row, so that the eye can follow it.
+        let in_us = rungs().filter_map(time).all(|us| us < 999.5);
+        let unit = if in_us { "µs" } else { "ms" };
+        add(&format!("{name} {unit}"), &|rung| time_cell(time(rung), in_us));
     }
     if rungs().any(|rung| rung.failed > 0) {
-        add("failed", |rung, _| failed_cell(rung), false);
+        add("failed", &|rung| plain(format::short_count(rung.failed)));
     }
-    set(&columns, &rows, room, overflow, paint)
+    rows
 }
 
 /// One load with what each target made of it.
@@ -180,40 +180,36 @@ fn columns<'a>(curves: &'a [Curve<'a>]) -> Vec<Column<'a>> {
 /// A figure, and what it is painted by.
 type Cell = (String, RungState);
 
-/// A row's head and how its cells are made.
-struct LadderRow<'a> {
-    head: String,
-    cell: Box<dyn Fn(&Column<'_>) -> Cell + 'a>,
-}
-
 fn set(
-    columns: &[Column<'_>],
-    rows: &[LadderRow<'_>],
+    curves: &[Curve<'_>],
+    names: &[String],
+    times: &[(&str, RungTime)],
     room: usize,
     overflow: Overflow,
     paint: Paint,
 ) -> Drawn {
-    let head = rows.iter().map(|row| width(&row.head)).max().unwrap_or(0).max(HEAD_WIDTH);
-    let widest = |column: &Column<'_>| rows.iter().map(|row| width(&(row.cell)(column).0)).max();
-    let cell = columns.iter().filter_map(widest).max().unwrap_or(0);
+    let columns = columns(curves);
+    let rows = rows(curves, &columns, names, times);
+    let head = rows.iter().map(|(head, _)| width(head)).max().unwrap_or(0).max(HEAD_WIDTH);
+    let cell = rows.iter().flat_map(|(_, cells)| cells).map(|(text, _)| width(text)).max().unwrap_or(0);
     let cell = (cell + 2).max(RUNG_WIDTH_MIN);
     let fitting = (room.saturating_sub(head) / cell).max(1);
-    let shown: Vec<&Column<'_>> = match overflow {
-        Overflow::Fold { blocks_max } => condensed(columns, fitting * blocks_max.max(1)),
-        Overflow::DropFirst => columns[columns.len().saturating_sub(fitting)..].iter().collect(),
+    let shown: Vec<usize> = match overflow {
+        Overflow::Fold { blocks_max } => condensed(&columns, fitting * blocks_max.max(1)),
+        Overflow::DropFirst => (columns.len().saturating_sub(fitting)..columns.len()).collect(),
     };
-    let block = |columns: &[&Column<'_>]| {
-        let line = |row: &LadderRow<'_>| {
-            let cells = columns.iter().map(|column| painted((row.cell)(column), cell, paint));
-            std::iter::once(pad_end(&row.head, head)).chain(cells).collect()
+    let block = |shown: &[usize]| {
+        let line = |(text, cells): &(String, Vec<Cell>)| {
+            let cells = shown.iter().map(|column| painted(&cells[*column], cell, paint));
+            std::iter::once(pad_end(text, head)).chain(cells).collect()
         };
         rows.iter().map(line).collect()
     };
     Drawn { blocks: shown.chunks(fitting).map(block).collect(), shown: shown.len(), all: columns.len() }
 }
 
-fn painted((text, state): Cell, columns: usize, paint: Paint) -> String {
-    let padded = pad_start(&text, columns);
+fn painted((text, state): &Cell, columns: usize, paint: Paint) -> String {
+    let padded = pad_start(text, columns);
     match state {
         RungState::Measured => padded,
         RungState::Peak => paint.strong(&padded),
@@ -223,9 +219,9 @@ fn painted((text, state): Cell, columns: usize, paint: Paint) -> String {
 }
 
 /// At most so many columns: the first, the last and the telling ones, and others evenly between.
-fn condensed<'a, 'b>(columns: &'a [Column<'b>], columns_max: usize) -> Vec<&'a Column<'b>> {
+fn condensed(columns: &[Column<'_>], columns_max: usize) -> Vec<usize> {
     if columns.len() <= columns_max {
-        return columns.iter().collect();
+        return (0..columns.len()).collect();
     }
     let last = columns.len() - 1;
     let telling = |column: &Column<'_>| column.rungs().any(|rung| rung.telling);
@@ -243,7 +239,7 @@ fn condensed<'a, 'b>(columns: &'a [Column<'b>], columns_max: usize) -> Vec<&'a C
         }
         evenly = more;
     }
-    columns.iter().zip(evenly).filter_map(|(column, kept)| kept.then_some(column)).collect()
+    (0..columns.len()).filter(|column| evenly[*column]).collect()
 }
 
 fn load_head(columns: &[Column<'_>]) -> &'static str {
@@ -271,31 +267,10 @@ fn tps_cell(rung: &DrawnRung) -> Cell {
     (if rung.state == RungState::CutShort { figure + "*" } else { figure }, rung.state)
 }
 
-fn p50(rung: &DrawnRung) -> Option<f64> {
-    rung.p50_us
-}
-
-fn p99(rung: &DrawnRung) -> Option<f64> {
-    rung.p99_us
-}
-
-/// One unit for a whole row, so that the eye can follow it.
-fn all_in_us(mut times: impl Iterator<Item = f64>) -> bool {
-    times.all(|us| us < 999.5)
-}
-
-fn unit(in_us: bool) -> &'static str {
-    if in_us { "µs" } else { "ms" }
-}
-
 /// In microseconds, or else milliseconds.
 fn time_cell(us: Option<f64>, in_us: bool) -> Cell {
     let scaled = us.map(|us| if in_us { us } else { us / 1e3 });
     plain(scaled.map_or_else(|| format::UNKNOWN.to_owned(), format::short))
-}
-
-fn failed_cell(rung: &DrawnRung) -> Cell {
-    plain(format::short_count(rung.failed))
 }
 
 #[cfg(test)]

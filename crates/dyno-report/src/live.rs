@@ -9,11 +9,12 @@ mod processors;
 mod screen;
 mod stage;
 
-use std::io::Write;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use console::Term;
 use dyno_results::event::Stamped;
+use indicatif::TermLike;
 
 use self::bar::Display;
 use self::board::Board;
@@ -55,131 +56,89 @@ pub struct Expected {
 /// Shows a run while it happens. It can be fed from several threads.
 #[derive(Debug)]
 pub struct Live {
-    view: View,
+    /// `None` where nothing is shown.
+    state: Option<Arc<Mutex<LiveState>>>,
+    display: Option<Display>,
 }
 
+/// What is known of the run, and what was told of it in lines.
 #[derive(Debug)]
-enum View {
-    Interactive(Display),
-    Plain(Box<Mutex<PlainView>>),
-    Quiet,
+struct LiveState {
+    board: Board,
+    clock: Clock,
+    plain: Option<PlainLines>,
 }
 
 impl Live {
-    /// A view on `writer`, by default standard error. A writer of one's own is taken to be a terminal of the
-    /// width and height that standard error has, without colour.
+    /// A view on `place`, by default standard error.
     #[must_use]
-    pub fn new(mode: Mode, writer: Option<Box<dyn Write + Send>>) -> Self {
-        let view = match mode {
-            Mode::Interactive => View::Interactive(Display::new(writer)),
-            Mode::Plain => View::Plain(Box::new(Mutex::new(PlainView::new(writer)))),
-            Mode::Quiet => View::Quiet,
+    pub fn new(mode: Mode, place: Option<Box<dyn TermLike>>) -> Self {
+        if mode == Mode::Quiet {
+            return Self { state: None, display: None };
+        }
+        let state = LiveState { board: Board::default(), clock: Clock::new(), plain: None };
+        let state = Arc::new(Mutex::new(state));
+        let display = if mode == Mode::Interactive {
+            Some(Display::new(Arc::clone(&state), place))
+        } else {
+            let place = place.unwrap_or_else(|| Box::new(Term::stderr()));
+            locked(&state).plain = Some(PlainLines::new(place));
+            None
         };
-        Self { view }
+        Self { state: Some(state), display }
+    }
+
+    fn update(&self, change: impl FnOnce(&mut LiveState)) {
+        if let Some(state) = &self.state {
+            change(&mut locked(state));
+        }
     }
 
     /// Takes the next event of the run.
     pub fn event(&self, stamped: &Stamped) {
-        match &self.view {
-            View::Interactive(display) => display.update(|board, clock| {
-                clock.set(stamped.at_ms);
-                board.apply(stamped);
-            }),
-            View::Plain(view) => locked(view).event(stamped),
-            View::Quiet => {}
-        }
+        self.update(|LiveState { board, clock, plain }| {
+            clock.set(stamped.at_ms);
+            match plain {
+                Some(plain) => plain.event(board, stamped),
+                None => board.apply(stamped),
+            }
+        });
     }
 
     /// Tells how far a step of a target's preparation is: `done` of `total` rows (or whatever it counts in), `None`
     /// where the total is not known. The step ends with its `Prepare` event.
     pub fn prepare_progress(&self, target: &str, step: &str, done: u64, total: Option<u64>) {
-        match &self.view {
-            View::Interactive(display) => {
-                display.update(|board, clock| {
-                    board.prepare_progress(target, step, done, total, clock.now_ms());
-                });
+        self.update(|LiveState { board, clock, plain }| {
+            let now_ms = clock.now_ms();
+            board.prepare_progress(target, step, done, total, now_ms);
+            if let Some(plain) = plain {
+                plain.preparing(board, target, now_ms);
             }
-            View::Plain(view) => locked(view).prepare_progress(target, step, done, total),
-            View::Quiet => {}
-        }
+        });
     }
 
     /// Tells what a ladder or ramp that is about to begin has before it.
     pub fn expect(&self, expected: Expected) {
-        match &self.view {
-            View::Interactive(display) => display.update(|board, _| board.expect(expected)),
-            View::Plain(view) => locked(view).board.expect(expected),
-            View::Quiet => {}
-        }
+        self.update(|state| state.board.pace.expect(expected));
     }
 
     /// Tells what dyno is busy with outside of steps and stages: starting a server, verifying. The next event
     /// that begins something else ends it.
     pub fn activity(&self, text: &str) {
-        match &self.view {
-            View::Interactive(display) => display.update(|board, _| board.activity(text)),
-            View::Plain(view) => locked(view).activity(text),
-            View::Quiet => {}
-        }
+        self.update(|LiveState { board, plain, .. }| {
+            board.activity = Some(text.to_owned());
+            if let Some(plain) = plain {
+                plain.activity(text);
+            }
+        });
     }
 
     /// Ends the view. The display of a terminal is wiped where `leave` is false, because the final table takes
     /// its place; lines that were printed stay.
     pub fn close(self, leave: bool) {
-        if let View::Interactive(display) = &self.view {
+        if let Some(display) = &self.display {
             display.close(leave);
         }
-    }
-}
-
-/// The plain view with its place and its clock.
-struct PlainView {
-    board: Board,
-    lines: PlainLines,
-    clock: Clock,
-    writer: Box<dyn Write + Send>,
-}
-
-impl std::fmt::Debug for PlainView {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PlainView").field("board", &self.board).finish_non_exhaustive()
-    }
-}
-
-impl PlainView {
-    fn new(writer: Option<Box<dyn Write + Send>>) -> Self {
-        Self {
-            board: Board::default(),
-            lines: PlainLines::default(),
-            clock: Clock::new(),
-            writer: writer.unwrap_or_else(|| Box::new(std::io::stderr())),
-        }
-    }
-
-    fn event(&mut self, stamped: &Stamped) {
-        self.clock.set(stamped.at_ms);
-        let lines = self.lines.event(&mut self.board, stamped);
-        self.print(&lines);
-    }
-
-    fn prepare_progress(&mut self, target: &str, step: &str, done: u64, total: Option<u64>) {
-        let now_ms = self.clock.now_ms();
-        self.board.prepare_progress(target, step, done, total, now_ms);
-        let line = self.lines.preparing(&self.board, target, now_ms);
-        self.print(line.as_slice());
-    }
-
-    fn activity(&mut self, text: &str) {
-        self.board.activity(text);
-        self.print(&[PlainLines::activity(text)]);
-    }
-
-    /// Nobody to tell that standard error is closed, and the run goes on without it.
-    fn print(&mut self, lines: &[String]) {
-        for line in lines {
-            let _ = writeln!(self.writer, "{line}");
-        }
-        let _ = self.writer.flush();
     }
 }
 

@@ -15,13 +15,14 @@ use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use serde_json::{Number, Value};
 
+/// The page up to the place of the report, and after it.
 #[cfg(feature = "page")]
-mod template {
-    /// The page up to the place of the report.
-    pub(super) const HEAD: &str = include_str!(concat!(env!("OUT_DIR"), "/page-head.html"));
-    /// The page after it.
-    pub(super) const TAIL: &str = include_str!(concat!(env!("OUT_DIR"), "/page-tail.html"));
-}
+const TEMPLATE: Option<[&str; 2]> = Some([
+    include_str!(concat!(env!("OUT_DIR"), "/page-head.html")),
+    include_str!(concat!(env!("OUT_DIR"), "/page-tail.html")),
+]);
+#[cfg(not(feature = "page"))]
+const TEMPLATE: Option<[&str; 2]> = None;
 
 /// Significant digits of the points of a curve: more than a screen can show, a third of the bytes.
 const CURVE_DIGITS: usize = 5;
@@ -54,46 +55,27 @@ pub enum PageError {
 ///
 /// # Errors
 /// [`PageError::NotBuilt`] without the feature `page`.
-#[cfg(feature = "page")]
 pub fn render(report: &Report) -> Result<String, PageError> {
     let report = inline(report)?;
-    Ok([template::HEAD, report.as_str(), template::TAIL].concat())
-}
-
-/// Says that the page was not built in.
-///
-/// # Errors
-/// Always [`PageError::NotBuilt`]; or [`PageError::Json`] where the report could not have been written.
-#[cfg(not(feature = "page"))]
-pub fn render(report: &Report) -> Result<String, PageError> {
-    inline(report)?;
-    Err(PageError::NotBuilt)
+    let [head, tail] = TEMPLATE.ok_or(PageError::NotBuilt)?;
+    Ok([head, report.as_str(), tail].concat())
 }
 
 /// The page without a report: it asks the server that it came from.
 ///
 /// # Errors
 /// [`PageError::NotBuilt`] without the feature `page`.
-#[cfg(all(feature = "page", feature = "serve"))]
+#[cfg(feature = "serve")]
 pub(crate) fn shell() -> Result<String, PageError> {
-    Ok([template::HEAD, template::TAIL].concat())
-}
-
-#[cfg(all(not(feature = "page"), feature = "serve"))]
-pub(crate) fn shell() -> Result<String, PageError> {
-    Err(PageError::NotBuilt)
+    TEMPLATE.map(|parts| parts.concat()).ok_or(PageError::NotBuilt)
 }
 
 /// The content security policy that the page states in itself, for the header that says the same.
-#[cfg(all(feature = "page", feature = "serve"))]
+#[cfg(feature = "serve")]
 pub(crate) fn security_policy() -> Option<&'static str> {
-    let (_, rest) = template::HEAD.split_once("http-equiv=\"Content-Security-Policy\" content=\"")?;
+    let [head, _] = TEMPLATE?;
+    let (_, rest) = head.split_once("http-equiv=\"Content-Security-Policy\" content=\"")?;
     Some(rest.split_once('"')?.0)
-}
-
-#[cfg(all(not(feature = "page"), feature = "serve"))]
-pub(crate) fn security_policy() -> Option<&'static str> {
-    None
 }
 
 /// The document as the page draws it: curves are rounded, the seed is text.

@@ -50,7 +50,7 @@ fn given() -> BTreeSet<String> {
         let mut fold = Fold::new();
         for stamped in plan.events() {
             fold.add(&stamped);
-            names.extend(metrics_of(&render(&[&Exposition::of(&fold)], Format::Prometheus)));
+            names.extend(metrics_of(&render(&Exposition::of(&fold), Format::Prometheus)));
         }
     }
     names
@@ -107,7 +107,7 @@ fn every_label_that_is_named_is_one_of_the_metrics() {
     let plan = Plan { ladder: vec![4], rung_s: 3, hold_s: 3, errors: true, ..Plan::default() };
     let mut fold = Fold::new();
     plan.events().iter().for_each(|stamped| fold.add(stamped));
-    let text = render(&[&Exposition::of(&fold)], Format::Prometheus);
+    let text = render(&Exposition::of(&fold), Format::Prometheus);
     let mut named = 0;
     for panel in dashboard["panels"].as_array().unwrap() {
         for label in labels_of(panel) {

@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 
 use dyno_report::live::{Expected, Live, Mode};
 use dyno_results::event::{Event, Stamped};
+use indicatif::TermLike;
 
 use self::stream::Plan;
 
 /// Keeps what is written.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 struct Kept(Arc<Mutex<Vec<u8>>>);
 
 impl Kept {
@@ -23,12 +24,56 @@ impl Kept {
     }
 }
 
-impl Write for Kept {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+impl Kept {
+    fn write(&self, text: &str) -> io::Result<()> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write_all(text.as_bytes())
     }
 
-    fn flush(&mut self) -> io::Result<()> {
+    /// Moves the cursor: `A` up, `B` down, `C` right, `D` left.
+    fn go(&self, n: usize, direction: char) -> io::Result<()> {
+        if n == 0 { Ok(()) } else { self.write(&format!("\u{1b}[{n}{direction}")) }
+    }
+}
+
+/// Taken for a terminal.
+impl TermLike for Kept {
+    fn width(&self) -> u16 {
+        80
+    }
+
+    fn height(&self) -> u16 {
+        24
+    }
+
+    fn move_cursor_up(&self, n: usize) -> io::Result<()> {
+        self.go(n, 'A')
+    }
+
+    fn move_cursor_down(&self, n: usize) -> io::Result<()> {
+        self.go(n, 'B')
+    }
+
+    fn move_cursor_right(&self, n: usize) -> io::Result<()> {
+        self.go(n, 'C')
+    }
+
+    fn move_cursor_left(&self, n: usize) -> io::Result<()> {
+        self.go(n, 'D')
+    }
+
+    fn write_line(&self, text: &str) -> io::Result<()> {
+        self.write(&format!("{text}\n"))
+    }
+
+    fn write_str(&self, text: &str) -> io::Result<()> {
+        self.write(text)
+    }
+
+    fn clear_line(&self) -> io::Result<()> {
+        self.write("\r\u{1b}[2K")
+    }
+
+    fn flush(&self) -> io::Result<()> {
         Ok(())
     }
 }
@@ -230,13 +275,38 @@ fn an_interactive_view_wipes_itself() {
 
 #[test]
 fn a_closed_standard_error_stops_nothing() {
+    #[derive(Debug)]
     struct Broken;
-    impl Write for Broken {
-        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-            Err(io::Error::from(io::ErrorKind::BrokenPipe))
+    fn broken() -> io::Result<()> {
+        Err(io::Error::from(io::ErrorKind::BrokenPipe))
+    }
+    impl TermLike for Broken {
+        fn width(&self) -> u16 {
+            80
         }
-        fn flush(&mut self) -> io::Result<()> {
-            Err(io::Error::from(io::ErrorKind::BrokenPipe))
+        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+            broken()
+        }
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            broken()
+        }
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            broken()
+        }
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            broken()
+        }
+        fn write_line(&self, _: &str) -> io::Result<()> {
+            broken()
+        }
+        fn write_str(&self, _: &str) -> io::Result<()> {
+            broken()
+        }
+        fn clear_line(&self) -> io::Result<()> {
+            broken()
+        }
+        fn flush(&self) -> io::Result<()> {
+            broken()
         }
     }
     for mode in [Mode::Plain, Mode::Interactive] {

@@ -8,9 +8,9 @@ use console::measure_text_width;
 use dyno_report::summary::{render, render_findings};
 use dyno_report::terminal::Terminal;
 use dyno_results::document::{
-    Costs, Estimate, Limit, Percentiles, PoolResult, QueryResult, Report, Saturation, SaturationSign,
+    Costs, Estimate, Limit, Percentiles, QueryResult, Report, Saturation, SaturationSign,
 };
-use dyno_results::event::{Event, Outcome};
+use dyno_results::event::{Event, Outcome, Pool};
 use dyno_results::fold::fold;
 use proptest::prelude::*;
 
@@ -464,7 +464,7 @@ fn spoil(report: &mut Report, numbers: &[f64], count: u64) {
         for key in ["server_cpu_cores", "cpu_idle_share", "server_memory_bytes", "disk_busy_share"] {
             stage.resources.insert(key.to_owned(), number());
         }
-        stage.pool = Some(PoolResult {
+        stage.pool = Some(Pool {
             connections: count as u32,
             in_use_mean: number(),
             in_use_max: 1,

@@ -29,6 +29,7 @@ pub use self::evidence::{Evidence, Gathering};
 use self::sections::SharedParts;
 pub use self::side::{Member, Side};
 use crate::store::Store;
+use crate::words::distinct;
 
 /// Compares what the words name (`last`, `RUN:TARGET`, `pg`, …) in a store. The first is the base unless another is
 /// named as it.
@@ -93,12 +94,7 @@ fn absent(sides: &[Side], pairs: &[Vec<Option<&str>>]) -> Vec<Absent> {
     if sides.iter().all(|side| side.series.is_some()) {
         return Vec::new();
     }
-    let mut names: Vec<&str> = Vec::new();
-    for name in sides.iter().flat_map(Side::series_names) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
+    let names = distinct(sides.iter().flat_map(Side::series_names));
     let of_series = |name: &str| {
         let (present, lacking): (Vec<&Side>, Vec<&Side>) =
             sides.iter().partition(|side| side.series_names().contains(&name));

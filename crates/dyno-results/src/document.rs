@@ -7,16 +7,19 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::event::Event;
+use crate::latency::Latency;
 use crate::spec::RunSpec;
-use crate::statistics::saturation::SHORTFALL;
 pub use crate::timeline::{LoadColumns, Metric, PoolLoad, Timeline};
 use crate::{event, words};
 
 /// Name and version of the document's JSON form.
 pub const SCHEMA: &str = "dyno.report/1";
+/// Reason given for a run that has no last event.
+pub const NOT_FINISHED: &str = "it was killed or is still going";
 
 /// The whole report.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Report {
     /// Always [`SCHEMA`].
     pub schema: &'static str,
@@ -46,14 +49,94 @@ pub struct Report {
 }
 
 impl Report {
+    /// Of a run before its first event. It stays incomplete until the run says how it has ended.
+    #[must_use]
+    pub fn new() -> Self {
+        let run = Run { reason: Some(NOT_FINISHED.to_owned()), ..Run::default() };
+        Self { schema: SCHEMA, run, ..Self::default() }
+    }
+
+    /// Takes in an event that is told once, and shown as it is: any but those of load and readings.
+    pub fn note(&mut self, stamped: &event::Stamped) {
+        let at_s = stamped.at_ms as f64 / 1000.0;
+        self.run.seconds = self.run.seconds.max(at_s);
+        match &stamped.event {
+            Event::Started(started) => {
+                let event::Started { run, dyno_version, started_at, command, spec, resolved, seed } =
+                    started.clone();
+                let Run { seconds, outcome, reason, .. } = std::mem::take(&mut self.run);
+                self.run = Run {
+                    name: run,
+                    dyno_version,
+                    started_at,
+                    command,
+                    spec,
+                    resolved,
+                    seed,
+                    seconds,
+                    outcome,
+                    reason,
+                };
+            }
+            Event::Target(target) => {
+                replace_or_push(&mut self.targets, target, |known| known.name == target.name);
+            }
+            Event::Host(host) => self.hosts.push(host.clone()),
+            Event::Settings(settings) => {
+                replace_or_push(&mut self.settings, settings, |known| known.target == settings.target);
+            }
+            Event::Data(data) => {
+                if !self.found.iter().any(|known| known.is_of_same(data)) {
+                    self.found.push(data.clone());
+                }
+                replace_or_push(&mut self.data, data, |known| known.is_of_same(data));
+            }
+            Event::Prepare(step) => self.prepare.push(step.clone()),
+            Event::Check(check) => self.checks.push(check.clone()),
+            Event::Hook(hook) => self.hooks.push(HookRun { at_s, hook: hook.clone() }),
+            Event::TargetLost(lost) => self.lost.push(Lost { at_s, lost: lost.clone() }),
+            Event::ServerChanged(changed) => self.server_changes.push(changed.clone()),
+            Event::Finding(finding) => self.findings.push(finding.clone()),
+            Event::Notice(notice) => self.notices.push(notice.clone()),
+            Event::Finished(finished) => self.run.end(finished),
+            Event::StageStarted(_) | Event::Interval(_) | Event::Sample(_) | Event::StageFinished(_) => {}
+        }
+    }
+
+    #[must_use]
+    pub fn target(&self, name: &str) -> Option<&event::Target> {
+        self.targets.iter().find(|target| target.name == name)
+    }
+
+    /// The machine of this role: `driver`, or the name of the target whose server runs on it.
+    #[must_use]
+    pub fn host(&self, role: &str) -> Option<&event::Host> {
+        self.hosts.iter().find(|host| host.roles.iter().any(|of| of == role))
+    }
+
+    /// The machine of a target's server: also the driver's, where they share it.
+    #[must_use]
+    pub fn server_host(&self, target: &str) -> Option<&event::Host> {
+        let shared = self.target(target).is_some_and(|target| target.same_host == Some(true));
+        self.host(target).or_else(|| self.host("driver").filter(|_| shared))
+    }
+
     #[must_use]
     pub fn stage(&self, id: u32) -> Option<&StageResult> {
         self.stages.iter().find(|result| result.stage.id == id)
     }
 }
 
+/// What is told again of the same thing takes the place of what was known.
+fn replace_or_push<T: Clone>(known: &mut Vec<T>, new: &T, is_same: impl Fn(&T) -> bool) {
+    match known.iter_mut().find(|old| is_same(old)) {
+        Some(old) => *old = new.clone(),
+        None => known.push(new.clone()),
+    }
+}
+
 /// The run as a whole.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Run {
     pub name: String,
     pub dyno_version: String,
@@ -73,6 +156,12 @@ pub struct Run {
 }
 
 impl Run {
+    /// As it is when the run ends like this.
+    pub(crate) fn end(&mut self, finished: &event::Finished) {
+        self.outcome = finished.outcome;
+        self.reason.clone_from(&finished.reason);
+    }
+
     /// The command as it can be pasted into a shell.
     #[must_use]
     pub fn command_line(&self) -> String {
@@ -239,8 +328,8 @@ pub struct StageResult {
     pub lag: Option<Percentiles>,
     /// What clients waited for a connection, a part of `lag`; `None` where they share none.
     pub wait: Option<Percentiles>,
-    /// The connections that the clients shared; `None` where they shared none.
-    pub pool: Option<PoolResult>,
+    /// The connections that the clients shared, without the drain; `None` where they shared none.
+    pub pool: Option<event::Pool>,
     /// What the server's host and the database did while the load ran: the mean of each [`Metric`] by its key, to five
     /// significant digits. What was read of the driver's own host alone begins with `driver.`, but for keys that begin
     /// with `driver_` by themselves; where host and database have the same key, the database's begins with `database.`.
@@ -269,12 +358,27 @@ pub struct StageResult {
     pub skipped: u64,
 }
 
+/// Missing transactions of an open load from this share on are a sign, as in the finding `rate-not-met`.
+pub const SHORTFALL: f64 = 0.02;
+
 impl StageResult {
     /// Whether a rate was asked for, and as good as all of it ended.
     #[must_use]
     pub fn met_its_rate(&self) -> bool {
         let asked = self.stage.rate_per_s().zip(self.throughput);
         asked.is_some_and(|(rate_per_s, throughput)| throughput.mean >= rate_per_s * (1.0 - SHORTFALL))
+    }
+
+    /// What was read while its load ran, by its key in `resources`.
+    #[must_use]
+    pub fn reading(&self, key: &str) -> Option<f64> {
+        self.resources.get(key).copied()
+    }
+
+    /// Of the time of all processors of the server's host, what was neither idle nor waiting for disks.
+    #[must_use]
+    pub fn busy_share(&self) -> Option<f64> {
+        Some(1.0 - self.reading("cpu_idle_share")? - self.reading("cpu_iowait_share").unwrap_or(0.0))
     }
 
     /// What a user would see: the response time in an open loop or over a pool, else the service time.
@@ -309,14 +413,31 @@ pub struct Totals {
     pub cancelled: u64,
 }
 
-/// Connections shared by clients, over a stage without its drain.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct PoolResult {
-    pub connections: u32,
-    pub in_use_mean: f64,
-    pub in_use_max: u32,
-    pub waiting_mean: f64,
-    pub waiting_max: u32,
+impl Totals {
+    pub fn add(&mut self, other: &Self) {
+        self.done += other.done;
+        self.failed += other.failed;
+        self.unknown += other.unknown;
+        self.retries += other.retries;
+        self.statements += other.statements;
+        self.reconnects += other.reconnects;
+        self.lost_s += other.lost_s;
+        self.done_with_drain += other.done_with_drain;
+        self.failed_with_drain += other.failed_with_drain;
+        self.unknown_with_drain += other.unknown_with_drain;
+        self.cancelled += other.cancelled;
+    }
+
+    /// Failed for good or of unknown outcome, those of the drain included.
+    #[must_use]
+    pub fn bad_with_drain(&self) -> u64 {
+        self.failed_with_drain + self.unknown_with_drain
+    }
+
+    /// Ended in any way, those of the drain included.
+    pub(crate) fn ended_with_drain(&self) -> u64 {
+        self.done_with_drain + self.bad_with_drain()
+    }
 }
 
 /// What one transaction that ended well cost the server; `None` where it was not read.
@@ -389,4 +510,21 @@ pub struct Percentiles {
     pub p99_us: f64,
     pub p999_us: f64,
     pub max_us: f64,
+}
+
+impl Percentiles {
+    /// `None` where nothing was recorded.
+    #[must_use]
+    pub fn of(latency: &Latency) -> Option<Self> {
+        Some(Self {
+            count: latency.count(),
+            mean_us: latency.mean_ns()? / 1e3,
+            p50_us: latency.percentile_us(50.0)?,
+            p90_us: latency.percentile_us(90.0)?,
+            p95_us: latency.percentile_us(95.0)?,
+            p99_us: latency.percentile_us(99.0)?,
+            p999_us: latency.percentile_us(99.9)?,
+            max_us: latency.max_ns()? as f64 / 1e3,
+        })
+    }
 }

@@ -165,6 +165,12 @@ impl Target {
         self.disk_kind.as_deref().or(host.disk_kind.as_deref())
     }
 
+    /// `PostgreSQL 18.1`; `None` where the product was not recognised.
+    pub(crate) fn product_with_version(&self) -> Option<String> {
+        let version = self.version.iter().map(|version| format!(" {version}"));
+        Some(self.product.iter().cloned().chain(version).collect()).filter(|_| self.product.is_some())
+    }
+
     /// Whether both servers are known to be on one host: dyno's own, or that of one node_exporter.
     pub(crate) fn shares_host_with(&self, other: &Self) -> bool {
         let both_here = self.same_host == Some(true) && other.same_host == Some(true);
@@ -248,6 +254,14 @@ pub struct Data {
     /// Memory of the server's host, where known.
     pub memory_bytes: Option<u64>,
     pub tables: Vec<Table>,
+}
+
+impl Data {
+    /// Whether both tell of the data of one workload on one target.
+    #[must_use]
+    pub fn is_of_same(&self, other: &Self) -> bool {
+        self.target == other.target && self.workload == other.workload
+    }
 }
 
 /// A table of a workload.
@@ -420,10 +434,10 @@ pub struct Interval {
     pub drain: bool,
 }
 
-/// The connections that virtual clients share, over one interval. Means are over time.
+/// The connections that virtual clients share, over one interval or one stage. Means are over time.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Pool {
-    /// Connections that were open at the interval's end.
+    /// Connections that were open at the interval's end; of a stage the most.
     pub connections: u32,
     /// Connections lent to a client.
     pub in_use_mean: f64,
@@ -663,11 +677,12 @@ pub struct Notice {
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     Complete,
     /// Ended early: what was measured is kept.
+    #[default]
     Incomplete,
 }
 

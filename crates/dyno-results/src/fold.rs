@@ -19,11 +19,8 @@ pub use self::stage::StageFold;
 pub use self::sums::{ReadingSum, StageLevels, StageSums};
 use self::telemetry::Telemetry;
 use self::timeline::Timelines;
-use crate::document::{HookRun, Lost, Report, Run, SCHEMA, Series, StageResult, Timeline};
-use crate::event::{self, Event, Outcome, Stamped};
-
-/// Reason given for a run that has no last event.
-pub const NOT_FINISHED: &str = "it was killed or is still going";
+use crate::document::{Report, Series, StageResult, Timeline};
+use crate::event::{self, Event, Stamped};
 
 /// The report of a whole run.
 #[must_use]
@@ -36,27 +33,29 @@ pub fn fold(events: &[Stamped]) -> Report {
 }
 
 /// A report in the making.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Fold {
-    started: Option<event::Started>,
-    finished: Option<event::Finished>,
+    /// What is told once. Stages, series, timelines and sizes are empty here.
+    told: Report,
+    finished: bool,
     /// When the latest event happened.
     last_ms: u64,
-    targets: Vec<event::Target>,
-    hosts: Vec<event::Host>,
-    settings: Vec<event::Settings>,
-    data: Vec<event::Data>,
-    found: Vec<event::Data>,
-    prepare: Vec<event::PrepareStep>,
     stages: BTreeMap<u32, StageFold>,
     timelines: Timelines,
     telemetry: Telemetry,
-    checks: Vec<event::Check>,
-    hooks: Vec<HookRun>,
-    lost: Vec<Lost>,
-    server_changes: Vec<event::ServerChanged>,
-    findings: Vec<event::Finding>,
-    notices: Vec<event::Notice>,
+}
+
+impl Default for Fold {
+    fn default() -> Self {
+        Self {
+            told: Report::new(),
+            finished: false,
+            last_ms: 0,
+            stages: BTreeMap::new(),
+            timelines: Timelines::default(),
+            telemetry: Telemetry::default(),
+        }
+    }
 }
 
 impl Fold {
@@ -68,24 +67,8 @@ impl Fold {
     /// Takes one event in. Events come in the order of their `seq`.
     pub fn add(&mut self, stamped: &Stamped) {
         self.last_ms = self.last_ms.max(stamped.at_ms);
+        self.told.note(stamped);
         match &stamped.event {
-            Event::Started(started) => self.started = Some(started.clone()),
-            Event::Target(target) => {
-                replace_or_push(&mut self.targets, target, |known| known.name == target.name);
-            }
-            Event::Host(host) => self.hosts.push(host.clone()),
-            Event::Settings(settings) => {
-                replace_or_push(&mut self.settings, settings, |known| known.target == settings.target);
-            }
-            Event::Data(data) => {
-                let is_same =
-                    |known: &event::Data| known.target == data.target && known.workload == data.workload;
-                if !self.found.iter().any(is_same) {
-                    self.found.push(data.clone());
-                }
-                replace_or_push(&mut self.data, data, is_same);
-            }
-            Event::Prepare(step) => self.prepare.push(step.clone()),
             Event::StageStarted(stage) => {
                 self.stages.insert(stage.id, StageFold::new(stage.clone(), stamped.at_ms));
             }
@@ -101,13 +84,8 @@ impl Fold {
                     stage.finish(finished);
                 }
             }
-            Event::Check(check) => self.checks.push(check.clone()),
-            Event::Hook(hook) => self.hooks.push(HookRun { at_s: seconds(stamped), hook: hook.clone() }),
-            Event::TargetLost(lost) => self.lost.push(Lost { at_s: seconds(stamped), lost: lost.clone() }),
-            Event::ServerChanged(changed) => self.server_changes.push(changed.clone()),
-            Event::Finding(finding) => self.findings.push(finding.clone()),
-            Event::Notice(notice) => self.notices.push(notice.clone()),
-            Event::Finished(finished) => self.finished = Some(finished.clone()),
+            Event::Finished(_) => self.finished = true,
+            _ => {}
         }
     }
 
@@ -124,9 +102,8 @@ impl Fold {
     #[must_use]
     pub fn report_without_timelines(&self) -> Report {
         let mut stages: Vec<_> = self.stages.values().map(StageFold::result).collect();
-        resources::fill(&mut stages, &self.timelines(), &self.targets, |_| true);
-        let known = limits::RunFacts { targets: &self.targets, hosts: &self.hosts, settings: &self.settings };
-        let series = series::group(&stages, Some(&known));
+        resources::fill(&mut stages, &self.timelines(), &self.told.targets, |_| true);
+        let series = series::group(&stages, Some(&self.told));
         self.report_of(stages, series)
     }
 
@@ -139,26 +116,9 @@ impl Fold {
     }
 
     fn report_of(&self, stages: Vec<StageResult>, series: Vec<Series>) -> Report {
-        Report {
-            schema: SCHEMA,
-            run: self.run(),
-            targets: self.targets.clone(),
-            hosts: self.hosts.clone(),
-            settings: self.settings.clone(),
-            data: self.data.clone(),
-            found: self.found.clone(),
-            prepare: self.prepare.clone(),
-            series,
-            stages,
-            timelines: Vec::new(),
-            sizes: sizes::sizes(&self.data),
-            checks: self.checks.clone(),
-            hooks: self.hooks.clone(),
-            lost: self.lost.clone(),
-            server_changes: self.server_changes.clone(),
-            findings: self.findings.clone(),
-            notices: self.notices.clone(),
-        }
+        let mut report = self.told.clone();
+        report.run.seconds = self.last_ms as f64 / 1000.0;
+        Report { series, stages, sizes: sizes::sizes(&self.told.data), ..report }
     }
 
     /// What has come out of one stage so far.
@@ -166,7 +126,7 @@ impl Fold {
     pub fn stage(&self, id: u32) -> Option<StageResult> {
         let mut stages: Vec<_> = self.stages.values().map(StageFold::result).collect();
         let place = stages.iter().position(|result| result.stage.id == id)?;
-        resources::fill(&mut stages, &self.timelines(), &self.targets, |other| other == place);
+        resources::fill(&mut stages, &self.timelines(), &self.told.targets, |other| other == place);
         Some(stages.swap_remove(place))
     }
 
@@ -193,66 +153,27 @@ impl Fold {
     /// True once the run has said that it has ended.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.finished.is_some()
+        self.finished
     }
 
-    /// The run's first event, once it is there.
+    /// What is known of the run but for its load: name, targets, hosts, what was done and noted.
     #[must_use]
-    pub fn started(&self) -> Option<&event::Started> {
-        self.started.as_ref()
-    }
-
-    #[must_use]
-    pub fn targets(&self) -> &[event::Target] {
-        &self.targets
+    pub fn told(&self) -> &Report {
+        &self.told
     }
 
     /// Everything over time, as it stands.
     #[must_use]
     pub fn timelines(&self) -> Vec<Timeline<'_>> {
-        self.timelines.views(&self.targets, &self.telemetry)
+        self.timelines.views(&self.told.targets, &self.telemetry)
     }
 
     /// The report as it will be when the run ends like this: for judging a run before its last event.
     #[must_use]
     pub fn report_ending(&self, finished: &event::Finished) -> Report {
         let mut report = self.report();
-        report.run.outcome = finished.outcome;
-        report.run.reason.clone_from(&finished.reason);
+        report.run.end(finished);
         report
-    }
-
-    fn run(&self) -> Run {
-        let (outcome, reason) = match &self.finished {
-            Some(finished) => (finished.outcome, finished.reason.clone()),
-            None => (Outcome::Incomplete, Some(NOT_FINISHED.to_owned())),
-        };
-        let started = self.started.as_ref();
-        Run {
-            name: started.map(|started| started.run.clone()).unwrap_or_default(),
-            dyno_version: started.map(|started| started.dyno_version.clone()).unwrap_or_default(),
-            started_at: started.map(|started| started.started_at.clone()).unwrap_or_default(),
-            command: started.map(|started| started.command.clone()).unwrap_or_default(),
-            spec: started.map(|started| started.spec.clone()).unwrap_or_default(),
-            resolved: started.map(|started| started.resolved.clone()).unwrap_or_default(),
-            seed: started.map(|started| started.seed).unwrap_or_default(),
-            seconds: self.last_ms as f64 / 1000.0,
-            outcome,
-            reason,
-        }
-    }
-}
-
-/// When an event happened, seconds since the run started.
-fn seconds(stamped: &Stamped) -> f64 {
-    stamped.at_ms as f64 / 1000.0
-}
-
-/// What is told again of the same thing takes the place of what was known.
-fn replace_or_push<T: Clone>(known: &mut Vec<T>, new: &T, is_same: impl Fn(&T) -> bool) {
-    match known.iter_mut().find(|old| is_same(old)) {
-        Some(old) => *old = new.clone(),
-        None => known.push(new.clone()),
     }
 }
 

@@ -47,6 +47,12 @@ pub fn short(value: f64) -> String {
     format!("{value:.2e}")
 }
 
+/// A figure that may be unknown, as [`short`].
+#[must_use]
+pub fn short_or_unknown(value: Option<f64>) -> String {
+    value.map_or_else(|| UNKNOWN.to_owned(), short)
+}
+
 /// A count for a table's cell: exact below a thousand, then as [`short`].
 #[must_use]
 pub fn short_count(value: u64) -> String {

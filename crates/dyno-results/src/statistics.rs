@@ -11,4 +11,5 @@ pub mod throughput;
 pub use self::throughput::{Slice, estimate};
 
 #[cfg(test)]
+#[path = "statistics/tests/noise.rs"]
 pub(crate) mod noise;

@@ -12,7 +12,6 @@ mod open;
 mod percentiles;
 mod tail;
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -36,16 +35,11 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 const NEAR_NAMES: usize = 3;
 
 /// An open store.
+#[derive(Debug)]
 pub struct Store {
     path: PathBuf,
     lock_timeout: Duration,
     connection: Connection,
-}
-
-impl fmt::Debug for Store {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Store").field("path", &self.path).finish_non_exhaustive()
-    }
 }
 
 impl Store {
@@ -191,6 +185,7 @@ impl Store {
 }
 
 /// Writes the events of one run.
+#[derive(Debug)]
 pub struct RunWriter {
     path: PathBuf,
     lock_timeout: Duration,
@@ -207,15 +202,6 @@ pub struct RunWriter {
     blocks: Written,
     /// `None` where the lock could not be had: then the run is not shown as live.
     _alive: Option<Alive>,
-}
-
-impl fmt::Debug for RunWriter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunWriter")
-            .field("path", &self.path)
-            .field("name", &self.name)
-            .finish_non_exhaustive()
-    }
 }
 
 impl RunWriter {

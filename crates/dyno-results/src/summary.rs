@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::document::{Report, Series};
 use crate::event::{Finding, Outcome, Severity, StageKind, Target};
+use crate::words::distinct;
 
 /// A run in a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -93,13 +94,8 @@ impl Content {
 impl Doubts {
     pub(crate) fn of(findings: &[Finding]) -> Self {
         let codes = |severity: Severity| {
-            let mut codes: Vec<String> = Vec::new();
-            for finding in findings.iter().filter(|finding| finding.severity == severity) {
-                if !codes.contains(&finding.code) {
-                    codes.push(finding.code.clone());
-                }
-            }
-            codes
+            let of_severity = findings.iter().filter(|finding| finding.severity == severity);
+            distinct(of_severity.map(|finding| finding.code.clone()))
         };
         Self { invalid: codes(Severity::Invalid), doubt: codes(Severity::Doubt) }
     }

@@ -10,6 +10,17 @@ pub(crate) fn command_line(words: &[String]) -> String {
     words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
+/// Each once, in the order in which they first come.
+pub(crate) fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut all = Vec::new();
+    for item in items {
+        if !all.contains(&item) {
+            all.push(item);
+        }
+    }
+    all
+}
+
 /// `fsync, synchronous_commit and full_page_writes`
 pub(crate) fn list<T: AsRef<str>>(items: &[T]) -> String {
     match items {

@@ -22,13 +22,16 @@ impl TableColumns<'_> {
     }
 }
 
+/// Places of the parts of a figure.
+const VALUE: usize = 0;
+const RATIO: usize = 1;
+const INTERVAL: usize = 2;
+const VERDICT: usize = 3;
+
 /// A figure in its parts, before it is known how wide they are.
 #[derive(Default)]
 struct Parts {
-    value: String,
-    ratio: String,
-    interval: String,
-    verdict: String,
+    texts: [String; 4],
     paint: Option<fn(Paint, &str) -> String>,
 }
 
@@ -36,15 +39,11 @@ fn parts(row: &FigureRow, cell: &Cell) -> Parts {
     let value = words::value(row, cell);
     // How many clients a peak takes is a fact with no better or worse: a ratio of it helps nobody.
     let Some(ratio) = cell.ratio.filter(|_| row.better != Better::Neither) else {
-        return Parts { value, ..Parts::default() };
+        return Parts { texts: [value, String::new(), String::new(), String::new()], paint: None };
     };
-    Parts {
-        value,
-        ratio: words::ratio(ratio.value),
-        interval: words::interval(&ratio),
-        verdict: words::verdict(row, ratio.verdict).to_owned(),
-        paint: paint(&ratio),
-    }
+    let verdict = words::verdict(row, ratio.verdict).to_owned();
+    let texts = [value, words::ratio(ratio.value), words::interval(&ratio), verdict];
+    Parts { texts, paint: paint(&ratio) }
 }
 
 fn paint(ratio: &Ratio) -> Option<fn(Paint, &str) -> String> {
@@ -85,37 +84,32 @@ pub(super) fn rows(rows: &[FigureRow], columns: &TableColumns<'_>, sheet: &mut S
 }
 
 /// How wide the parts of a column are.
-struct Widths {
-    value: usize,
-    ratio: usize,
-    interval: usize,
-    verdict: usize,
-}
+struct Widths([usize; 4]);
 
 impl Widths {
     fn of<'a>(name: &str, cells: impl Iterator<Item = &'a Parts>) -> Self {
-        let mut widths = Self { value: width(name), ratio: 0, interval: 0, verdict: 0 };
+        let mut widths = [width(name), 0, 0, 0];
         for parts in cells {
-            widths.value = widths.value.max(width(&parts.value));
-            widths.ratio = widths.ratio.max(width(&parts.ratio));
-            widths.interval = widths.interval.max(width(&parts.interval));
-            widths.verdict = widths.verdict.max(width(&parts.verdict));
+            for (widest, text) in widths.iter_mut().zip(&parts.texts) {
+                *widest = width(text).max(*widest);
+            }
         }
         // Over them stands what they are.
-        if widths.ratio > 0 {
-            widths.ratio = widths.ratio.max("ratio".len());
-            widths.interval = widths.interval.max("95%".len());
+        if widths[RATIO] > 0 {
+            widths[RATIO] = widths[RATIO].max("ratio".len());
+            widths[INTERVAL] = widths[INTERVAL].max("95%".len());
         }
-        widths
+        Self(widths)
     }
 
     fn one_line(&self) -> usize {
-        let further = [self.ratio, self.interval, self.verdict].into_iter().filter(|width| *width > 0);
-        self.value + further.map(|width| width + GAP).sum::<usize>()
+        self.0[VALUE]
+            + self.0[RATIO..].iter().filter(|width| **width > 0).map(|width| width + GAP).sum::<usize>()
     }
 
     fn stacked(&self) -> usize {
-        self.value.max(self.verdict).max(self.ratio + usize::from(self.ratio > 0) + self.interval)
+        let [value, ratio, interval, verdict] = self.0;
+        value.max(verdict).max(ratio + usize::from(ratio > 0) + interval)
     }
 }
 
@@ -123,42 +117,44 @@ fn one_line(names: &[&str], labels: &[&str], cells: &[Vec<Parts>], widths: &[Wid
     let gap = " ".repeat(GAP);
     let line = |column: &dyn Fn(usize) -> [String; 4]| {
         let mut line = String::new();
-        for (index, widths) in widths.iter().enumerate() {
-            let [value, ratio, interval, verdict] = column(index);
-            line.push_str(&pad_start(&value, widths.value));
-            if widths.ratio > 0 {
-                line.push_str(&format!("{gap}{}", pad_start(&ratio, widths.ratio)));
-                line.push_str(&format!("{gap}{}", pad_end(&interval, widths.interval)));
-                line.push_str(&format!("{gap}{}", pad_end(&verdict, widths.verdict)));
+        for (index, Widths(widths)) in widths.iter().enumerate() {
+            let texts = column(index);
+            let shown = if widths[RATIO] > 0 { texts.len() } else { 1 };
+            for (part, text) in texts.iter().enumerate().take(shown) {
+                let to_the_right = matches!(part, VALUE | RATIO);
+                line.push_str(&if to_the_right {
+                    pad_start(text, widths[part])
+                } else {
+                    pad_end(text, widths[part])
+                });
+                line.push_str(&gap);
             }
-            line.push_str(&gap);
         }
         line
     };
-    let has_ratio = |index: usize| widths[index].ratio > 0;
-    let over = |index: usize, text: &str| if has_ratio(index) { text.to_owned() } else { String::new() };
-    let head =
-        line(&|index| [names[index].to_owned(), over(index, "ratio"), over(index, "95%"), String::new()]);
+    let head = line(&|index| [names[index], "ratio", "95%", ""].map(str::to_owned));
     let head = sheet.paint.faint(head.trim_end());
     sheet.row("", &head);
     for (label, row) in labels.iter().zip(cells) {
         let line = line(&|index| {
-            let parts = &row[index];
-            let verdict = painted(sheet.paint, parts, &parts.verdict);
-            [parts.value.clone(), parts.ratio.clone(), parts.interval.clone(), verdict]
+            let mut texts = row[index].texts.clone();
+            texts[VERDICT] = painted(sheet.paint, &row[index]);
+            texts
         });
         sheet.row(label, line.trim_end());
     }
 }
 
-fn painted(paint: Paint, parts: &Parts, text: &str) -> String {
-    parts.paint.map_or_else(|| text.to_owned(), |role| role(paint, text))
+/// The verdict in its colour.
+fn painted(paint: Paint, parts: &Parts) -> String {
+    let text = &parts.texts[VERDICT];
+    parts.paint.map_or_else(|| text.clone(), |role| role(paint, text))
 }
 
 /// Figure, ratio with its interval, and verdict under each other.
 fn stacked(names: &[&str], labels: &[&str], cells: &[Vec<Parts>], widths: &[Widths], sheet: &mut Sheet) {
     let column = widths.iter().skip(1).map(Widths::stacked).max().unwrap_or(0) + GAP;
-    let of_base = widths.first().map_or(0, |widths| widths.value) + GAP;
+    let of_base = widths.first().map_or(0, |widths| widths.0[VALUE]) + GAP;
     let fitting = (sheet.room().saturating_sub(of_base) / column.max(1)).max(1);
     let others: Vec<usize> = (1..names.len()).collect();
     for block in others.chunks(fitting) {
@@ -172,15 +168,14 @@ fn stacked(names: &[&str], labels: &[&str], cells: &[Vec<Parts>], widths: &[Widt
         let head = sheet.paint.faint(&line(names[0], &|index| names[index].to_owned()));
         sheet.row("", &head);
         for (label, row) in labels.iter().zip(cells) {
-            sheet.row(label, &line(&row[0].value, &|index| row[index].value.clone()));
-            if block.iter().all(|index| row[*index].ratio.is_empty()) {
+            sheet.row(label, &line(&row[0].texts[VALUE], &|index| row[index].texts[VALUE].clone()));
+            if block.iter().all(|index| row[*index].texts[RATIO].is_empty()) {
                 continue;
             }
-            let ratio =
-                line("", &|index| format!("{} {}", row[index].ratio, row[index].interval).trim().to_owned());
+            let ratio = line("", &|index| row[index].texts[RATIO..=INTERVAL].join(" ").trim().to_owned());
             sheet.row("", &ratio);
-            if block.iter().any(|index| !row[*index].verdict.is_empty()) {
-                let verdict = line("", &|index| painted(sheet.paint, &row[index], &row[index].verdict));
+            if block.iter().any(|index| !row[*index].texts[VERDICT].is_empty()) {
+                let verdict = line("", &|index| painted(sheet.paint, &row[index]));
                 sheet.row("", &verdict);
             }
         }

@@ -3,35 +3,28 @@
 //! Its figures are for watching. The report's come from `dyno_results::fold`, which knows better how to cut a
 //! series and how sure it can be.
 
-use dyno_results::event::{Arrival, StageKind, Stamped, Target, TargetLost};
-use dyno_results::event::{Check, Data, Event, Finished, Hook, Host, Interval, Notice, PrepareStep, Stage};
+use dyno_results::document::{Lost, Report, StageResult};
+use dyno_results::event::{Arrival, Data, Event, Interval, Stage, StageKind, Stamped};
 
-use super::Expected;
 use super::pace::Pace;
 use super::processors::{Busy, BusyProcessors};
-use super::stage::{EndedStage, RunningStage};
+use super::stage::RunningStage;
 use crate::ladder::{DrawnRung, RungState};
 
 /// The run so far.
 #[derive(Debug, Default)]
 pub(super) struct Board {
-    pub(super) targets: Vec<Target>,
-    pub(super) hosts: Vec<Host>,
-    pub(super) data: Vec<Data>,
-    pub(super) prepared: Vec<PrepareStep>,
+    /// What is told once, as the report has it.
+    pub(super) told: Report,
     /// One for each target at most, in the order they began.
     pub(super) preparing: Vec<Preparing>,
     pub(super) series: Vec<LiveSeries>,
     /// Stages under way: one for each target and place of a stream at most, in the order of the latter.
     pub(super) running: Vec<RunningStage>,
     /// The last stage of each target and place of a stream that has none under way.
-    pub(super) rested: Vec<EndedStage>,
-    pub(super) checks: Vec<Check>,
-    pub(super) hooks: Vec<Hook>,
-    pub(super) lost: Vec<GivenUpTarget>,
-    pub(super) notices: Vec<Notice>,
+    pub(super) rested: Vec<StageResult>,
     pub(super) activity: Option<String>,
-    pub(super) finished: Option<Finished>,
+    pub(super) finished: bool,
     pub(super) pace: Pace,
     processors: BusyProcessors,
 }
@@ -55,13 +48,6 @@ impl Preparing {
     }
 }
 
-/// A target that was given up.
-#[derive(Debug)]
-pub(super) struct GivenUpTarget {
-    pub(super) at_ms: u64,
-    pub(super) lost: TargetLost,
-}
-
 /// The stages of one curve.
 #[derive(Debug)]
 pub(super) struct LiveSeries {
@@ -71,50 +57,38 @@ pub(super) struct LiveSeries {
     /// By load ascending, each with its stage's id.
     pub(super) rungs: Vec<(u32, DrawnRung)>,
     /// Holds and ramps that have ended, in the order they ran.
-    pub(super) holds: Vec<EndedStage>,
+    pub(super) holds: Vec<StageResult>,
 }
 
 impl Board {
     /// Takes an event in.
     pub(super) fn apply(&mut self, stamped: &Stamped) {
+        self.told.note(stamped);
         match &stamped.event {
-            Event::Target(target) => match self.targets.iter_mut().find(|known| known.name == target.name) {
-                Some(known) => known.clone_from(target),
-                None => self.targets.push(target.clone()),
-            },
-            Event::Host(host) => self.hosts.push(host.clone()),
-            Event::Data(data) => {
-                self.preparing.retain(|preparing| preparing.target != data.target);
-                // It is looked at again after loads that write.
-                match self.data.iter_mut().find(|known| is_same_data(known, data)) {
-                    Some(known) => known.clone_from(data),
-                    None => self.data.push(data.clone()),
-                }
-            }
+            Event::Data(data) => self.preparing.retain(|preparing| preparing.target != data.target),
             Event::Prepare(step) => {
                 self.preparing.retain(|preparing| preparing.target != step.target);
                 self.activity = None;
-                self.prepared.push(step.clone());
             }
             Event::StageStarted(stage) => self.stage_started(stage, stamped.at_ms),
             Event::Interval(interval) => self.interval(interval),
             Event::Sample(sample) => self.processors.take(sample, stamped.at_ms),
             Event::StageFinished(finished) => {
-                self.stage_finished(finished.stage, finished.complete, stamped.at_ms);
+                if let Some(running) =
+                    self.running.iter_mut().find(|running| running.stage.id == finished.stage)
+                {
+                    running.fold.finish(finished);
+                }
+                self.stage_ended(finished.stage, stamped.at_ms);
             }
-            Event::Check(check) => self.checks.push(check.clone()),
-            Event::Hook(hook) => {
-                self.activity = None;
-                self.hooks.push(hook.clone());
-            }
-            Event::TargetLost(lost) => self.target_lost(lost, stamped.at_ms),
-            Event::Notice(notice) => self.notices.push(notice.clone()),
-            Event::Finished(finished) => {
+            Event::Hook(_) => self.activity = None,
+            Event::TargetLost(lost) => self.target_lost(&lost.target, stamped.at_ms),
+            Event::Finished(_) => {
                 self.activity = None;
                 self.preparing.clear();
-                self.finished = Some(finished.clone());
+                self.finished = true;
             }
-            Event::Started(_) | Event::Settings(_) | Event::ServerChanged(_) | Event::Finding(_) => {}
+            _ => {}
         }
     }
 
@@ -135,31 +109,21 @@ impl Board {
         self.preparing.insert(known.unwrap_or(self.preparing.len()), preparing);
     }
 
-    /// Takes in what a ladder has before it.
-    pub(super) fn expect(&mut self, expected: Expected) {
-        self.pace.expect(expected);
-    }
-
-    /// Takes in what dyno is busy with otherwise.
-    pub(super) fn activity(&mut self, text: &str) {
-        self.activity = Some(text.to_owned());
-    }
-
     /// Whether the same data were told of before.
     pub(super) fn knows_data(&self, data: &Data) -> bool {
-        self.data.iter().any(|known| is_same_data(known, data))
+        self.told.data.iter().any(|known| known.is_of_same(data))
     }
 
     pub(super) fn has_several_targets(&self) -> bool {
-        self.targets.len() > 1
+        self.told.targets.len() > 1
     }
 
     pub(super) fn running_on(&self, target: &str) -> impl Iterator<Item = &RunningStage> {
         self.running.iter().filter(move |running| running.stage.target == target)
     }
 
-    pub(super) fn lost(&self, target: &str) -> Option<&GivenUpTarget> {
-        self.lost.iter().find(|lost| lost.lost.target == target)
+    pub(super) fn lost(&self, target: &str) -> Option<&Lost> {
+        self.told.lost.iter().find(|lost| lost.lost.target == target)
     }
 
     /// Processors that a target keeps busy; `None` where unknown.
@@ -193,21 +157,21 @@ impl Board {
             return;
         };
         running.add(interval);
-        let (tps, failed) = (running.fold.tps(), running.fold.failed());
+        let (tps, failed) = (running.fold.tps(), running.fold.totals().bad_with_drain());
         if let Some(rung) = self.rung(interval.stage) {
             rung.tps = tps;
             rung.failed = failed;
         }
     }
 
-    fn stage_finished(&mut self, stage: u32, complete: bool, at_ms: u64) {
-        if let Some(rung) = self.rung(stage) {
-            rung.state = if complete { RungState::Measured } else { RungState::CutShort };
-        }
+    /// One that was not finished was cut short.
+    fn stage_ended(&mut self, stage: u32, at_ms: u64) {
         let Some(place) = self.running.iter().position(|running| running.stage.id == stage) else { return };
-        let ended = self.running.remove(place).end(complete);
+        let ended = self.running.remove(place).fold.result();
         if let Some(rung) = self.rung(stage) {
-            (rung.p50_us, rung.p99_us) = (ended.p50_us, ended.p99_us);
+            rung.state = if ended.complete { RungState::Measured } else { RungState::CutShort };
+            let latency = ended.latency();
+            (rung.p50_us, rung.p99_us) = (latency.map(|of| of.p50_us), latency.map(|of| of.p99_us));
         }
         self.pace.stage_ended(at_ms);
         self.rested.retain(|rested| !is_same_place(&rested.stage, &ended.stage));
@@ -218,12 +182,11 @@ impl Board {
     }
 
     /// What ran on the target ends here, whether or not its end is told too.
-    fn target_lost(&mut self, lost: &TargetLost, at_ms: u64) {
-        self.preparing.retain(|preparing| preparing.target != lost.target);
-        let stages: Vec<u32> = self.running_on(&lost.target).map(|running| running.stage.id).collect();
-        stages.into_iter().for_each(|stage| self.stage_finished(stage, false, at_ms));
-        self.pace.target_lost(&lost.target);
-        self.lost.push(GivenUpTarget { at_ms, lost: lost.clone() });
+    fn target_lost(&mut self, target: &str, at_ms: u64) {
+        self.preparing.retain(|preparing| preparing.target != target);
+        let stages: Vec<u32> = self.running_on(target).map(|running| running.stage.id).collect();
+        stages.into_iter().for_each(|stage| self.stage_ended(stage, at_ms));
+        self.pace.target_lost(target);
     }
 
     fn rung(&mut self, stage: u32) -> Option<&mut DrawnRung> {
@@ -253,11 +216,6 @@ impl Board {
 /// Whether one of these stages follows the other: on one target, and at one place of a phase.
 fn is_same_place(one: &Stage, other: &Stage) -> bool {
     one.target == other.target && one.stream == other.stream
-}
-
-/// Whether both tell of the data of one workload on one target.
-fn is_same_data(one: &Data, other: &Data) -> bool {
-    one.target == other.target && one.workload == other.workload
 }
 
 fn new_rung(stage: &Stage) -> DrawnRung {

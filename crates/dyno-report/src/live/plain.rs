@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use dyno_results::event::{
     Check, Event, Finished, Interval, Outcome, PrepareStep, Stage, StageKind, Stamped, TargetLost,
 };
+use indicatif::TermLike;
 
 use super::board::{Board, Preparing};
 use super::processors::Busy;
@@ -21,8 +22,9 @@ const PROGRESS_MS_MAX: u64 = 60_000;
 const LINES_PER_STAGE: f64 = 6.0;
 
 /// What was printed, to know what is due.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct PlainLines {
+    place: Box<dyn TermLike>,
     /// When the step or stage under way of a target or of a stream on it began or was last told of.
     told_ms: HashMap<String, u64>,
     targets_told: usize,
@@ -31,8 +33,20 @@ pub(super) struct PlainLines {
 }
 
 impl PlainLines {
-    /// Puts the event on the board and gives the lines that it is worth.
-    pub(super) fn event(&mut self, board: &mut Board, stamped: &Stamped) -> Vec<String> {
+    pub(super) fn new(place: Box<dyn TermLike>) -> Self {
+        Self { place, told_ms: HashMap::new(), targets_told: 0, preparing: HashMap::new() }
+    }
+
+    /// Nobody to tell that standard error is closed, and the run goes on without it.
+    fn print(&self, lines: &[String]) {
+        for line in lines {
+            let _ = self.place.write_line(line);
+        }
+        let _ = self.place.flush();
+    }
+
+    /// Puts the event on the board and prints the lines that it is worth.
+    pub(super) fn event(&mut self, board: &mut Board, stamped: &Stamped) {
         let mut lines = Vec::new();
         if speaks_of_work(&stamped.event) {
             self.targets(board, &mut lines);
@@ -80,30 +94,33 @@ impl PlainLines {
             Event::Finished(finished) => lines.push(finished_line(finished)),
             _ => {}
         }
-        lines
+        self.print(&lines);
     }
 
     /// A line on a target's step under way, when it is time for one.
-    pub(super) fn preparing(&mut self, board: &Board, target: &str, now_ms: u64) -> Option<String> {
-        let preparing = board.preparing.iter().find(|preparing| preparing.target == target)?;
+    pub(super) fn preparing(&mut self, board: &Board, target: &str, now_ms: u64) {
+        let preparing = board.preparing.iter().find(|preparing| preparing.target == target);
+        let Some(preparing) = preparing else { return };
         if self.preparing.get(target) != Some(&preparing.step) {
             self.preparing.insert(target.to_owned(), preparing.step.clone());
             self.told_ms.insert(target.to_owned(), now_ms);
         }
-        self.due(target, PROGRESS_MS, now_ms).then(|| preparing_line(board, preparing, now_ms))
+        if self.due(target, PROGRESS_MS, now_ms) {
+            self.print(&[preparing_line(board, preparing, now_ms)]);
+        }
     }
 
     /// A line on what dyno is busy with.
-    pub(super) fn activity(text: &str) -> String {
-        line("dyno", &visible(text))
+    pub(super) fn activity(&self, text: &str) {
+        self.print(&[line("dyno", &visible(text))]);
     }
 
     /// The targets that were not told of yet. They wait for the first work, so that their hosts are known.
     fn targets(&mut self, board: &Board, lines: &mut Vec<String>) {
-        for target in board.targets.iter().skip(self.targets_told) {
-            lines.push(about(board, "target", &target.name, &subject::target(target, &board.hosts)));
+        for target in board.told.targets.iter().skip(self.targets_told) {
+            lines.push(about(board, "target", &target.name, &subject::target(target, &board.told.hosts)));
         }
-        self.targets_told = board.targets.len();
+        self.targets_told = board.told.targets.len();
     }
 
     fn running(&mut self, board: &Board, interval: &Interval, at_ms: u64) -> Option<String> {
@@ -197,10 +214,9 @@ fn running_line(board: &Board, running: &RunningStage, elapsed_s: f64) -> String
         None => elapsed,
     };
     let last = running.last;
-    let tps = last.map_or_else(|| format::UNKNOWN.to_owned(), |moment| format::short(moment.tps));
-    let latency = |pick: Option<f64>| format::latency_us_or_unknown(pick);
-    let p50 = latency(last.and_then(|moment| moment.p50_us));
-    let p99 = latency(last.and_then(|moment| moment.p99_us));
+    let tps = format::short_or_unknown(last.map(|moment| moment.tps));
+    let p50 = format::latency_us_or_unknown(last.and_then(|moment| moment.p50_us));
+    let p99 = format::latency_us_or_unknown(last.and_then(|moment| moment.p99_us));
     let pool = last.and_then(|moment| moment.pool).map_or(String::new(), |pool| {
         let (in_use, waiting) = (pool.in_use_mean, pool.waiting_mean);
         format!("{DOT}{in_use:.0}/{} connections, {waiting:.0} waiting", pool.connections)
@@ -224,7 +240,7 @@ fn running_line(board: &Board, running: &RunningStage, elapsed_s: f64) -> String
 
 fn ended_line(board: &Board, running: &RunningStage, complete: bool, at_ms: u64) -> String {
     let fold = &running.fold;
-    let tps = fold.tps().map_or_else(|| format::UNKNOWN.to_owned(), format::short);
+    let tps = format::short_or_unknown(fold.tps());
     let p50 = format::latency_us_or_unknown(fold.percentile_us(50.0));
     let p99 = format::latency_us_or_unknown(fold.percentile_us(99.0));
     let seconds = format::duration_s(fold.seconds());
@@ -241,7 +257,7 @@ fn ended_line(board: &Board, running: &RunningStage, complete: bool, at_ms: u64)
 }
 
 fn failures(running: &RunningStage) -> String {
-    match (running.fold.failed(), running.fold.totals().retries) {
+    match (running.fold.totals().bad_with_drain(), running.fold.totals().retries) {
         (0, 0) => "no errors".to_owned(),
         (0, retries) => format!("{} retried", format::count(retries)),
         (failed, 0) => format!("{} failed", format::count(failed)),

@@ -4,11 +4,11 @@
 mod line;
 mod load;
 
+use dyno_results::document::StageResult;
 use dyno_results::event::Hook;
 
 use self::line::{LinePart, ScreenLine};
 use super::board::{Board, LiveSeries, Preparing};
-use super::stage::EndedStage;
 use crate::ladder::{self, Curve, DrawnRung, Overflow, RungState};
 use crate::subject::{self, TargetNames};
 use crate::text::{DOT, Paint, Sheet, pad_start, visible};
@@ -33,9 +33,9 @@ pub(super) fn draw(board: &Board, now_ms: u64, size: ScreenSize, paint: Paint) -
     let columns = size.columns.saturating_sub(1).max(1);
     let labels = board.series.iter().map(|series| series.name.as_str());
     let mut sheet = Sheet::new(columns, paint, labels);
-    let names = TargetNames::of(&board.targets);
-    for (place, target) in board.targets.iter().enumerate() {
-        let text = subject::target(target, &board.hosts);
+    let names = TargetNames::of(&board.told.targets);
+    for (place, target) in board.told.targets.iter().enumerate() {
+        let text = subject::target(target, &board.told.hosts);
         let label = if place == 0 { "target" } else { "" };
         names.about(&target.name, &mut sheet, |sheet| sheet.row(label, &text));
     }
@@ -62,8 +62,9 @@ fn spinner(now_ms: u64) -> char {
 /// The data once they are known, the steps until then, and the bars of the steps under way.
 fn prepare(board: &Board, names: &TargetNames<'_>, now_ms: u64, sheet: &mut Sheet) {
     let mut label = "prepare";
-    for data in &board.data {
-        let steps = board.prepared.iter().filter(|s| s.target == data.target && s.workload == data.workload);
+    for data in &board.told.data {
+        let steps =
+            board.told.prepare.iter().filter(|s| s.target == data.target && s.workload == data.workload);
         let seconds: f64 = steps.map(|step| step.seconds).sum();
         let took =
             if seconds > 0.0 { format!("{DOT}{}", format::duration_s(seconds)) } else { String::new() };
@@ -73,10 +74,10 @@ fn prepare(board: &Board, names: &TargetNames<'_>, now_ms: u64, sheet: &mut Shee
             label = "";
         }
     }
-    for target in &board.targets {
-        let open = board.prepared.iter().filter(|step| step.target == target.name);
+    for target in &board.told.targets {
+        let open = board.told.prepare.iter().filter(|step| step.target == target.name);
         let open: Vec<String> = open
-            .filter(|s| !board.data.iter().any(|d| d.target == s.target && d.workload == s.workload))
+            .filter(|s| !board.told.data.iter().any(|d| d.target == s.target && d.workload == s.workload))
             .map(|step| format!("{} {}", visible(&step.step), format::duration_s(step.seconds)))
             .collect();
         if !open.is_empty() {
@@ -163,16 +164,18 @@ fn with_highest(series: &LiveSeries) -> Vec<DrawnRung> {
     rungs
 }
 
-fn ended(hold: &EndedStage, paint: Paint) -> String {
-    let tps = hold.tps.map_or_else(|| format::UNKNOWN.to_owned(), format::short);
+fn ended(hold: &StageResult, paint: Paint) -> String {
+    let tps = format::short_or_unknown(hold.throughput.map(|throughput| throughput.mean));
+    let latency = hold.latency();
     let mut parts = vec![
         format!("{}{DOT}{}", subject::load(&hold.stage), format::duration_s(hold.seconds)),
         paint.strong(&format!("{tps} TPS")),
-        format!("p50 {}", format::latency_us_or_unknown(hold.p50_us)),
-        format!("p99 {}", format::latency_us_or_unknown(hold.p99_us)),
+        format!("p50 {}", format::latency_us_or_unknown(latency.map(|of| of.p50_us))),
+        format!("p99 {}", format::latency_us_or_unknown(latency.map(|of| of.p99_us))),
     ];
-    if hold.failed > 0 {
-        parts.push(paint.bad(&format!("{} failed", format::count(hold.failed))));
+    let failed = hold.totals.bad_with_drain();
+    if failed > 0 {
+        parts.push(paint.bad(&format!("{} failed", format::count(failed))));
     }
     if !hold.complete {
         parts.push(paint.doubt("cut short"));
@@ -183,11 +186,11 @@ fn ended(hold: &EndedStage, paint: Paint) -> String {
 /// Hooks, checks, notices and lost targets.
 fn remarks(board: &Board, names: &TargetNames<'_>, sheet: &mut Sheet) {
     let paint = sheet.paint;
-    for hook in board.hooks.iter().skip(board.hooks.len().saturating_sub(HOOKS_SHOWN)) {
-        let text = hook_line(hook, paint);
-        names.about(&hook.target, sheet, |sheet| sheet.row("hook", &text));
+    for hook in board.told.hooks.iter().skip(board.told.hooks.len().saturating_sub(HOOKS_SHOWN)) {
+        let text = hook_line(&hook.hook, paint);
+        names.about(&hook.hook.target, sheet, |sheet| sheet.row("hook", &text));
     }
-    for check in &board.checks {
+    for check in &board.told.checks {
         let (word, colour): (_, fn(Paint, &str) -> String) = match check.passed {
             Some(true) => ("", Paint::good),
             Some(false) => ("FAILED ", Paint::bad),
@@ -196,7 +199,7 @@ fn remarks(board: &Board, names: &TargetNames<'_>, sheet: &mut Sheet) {
         let text = colour(paint, &format!("{word}{}", visible(&check.detail)));
         names.about(&check.target, sheet, |sheet| sheet.row("verify", &text));
     }
-    for notice in board.notices.iter().skip(board.notices.len().saturating_sub(NOTICES_SHOWN)) {
+    for notice in board.told.notices.iter().skip(board.told.notices.len().saturating_sub(NOTICES_SHOWN)) {
         let text = paint.doubt(&visible(&notice.text));
         match &notice.target {
             Some(target) => names.about(target, sheet, |sheet| sheet.row("notice", &text)),
@@ -204,7 +207,7 @@ fn remarks(board: &Board, names: &TargetNames<'_>, sheet: &mut Sheet) {
         }
     }
     if !shows_all_targets(board) {
-        for lost in &board.lost {
+        for lost in &board.told.lost {
             let text = load::lost_words(lost);
             names.about(&lost.lost.target, sheet, |sheet| sheet.paragraph("lost", &text, Paint::bad));
         }
@@ -228,7 +231,7 @@ fn underway(board: &Board, names: &TargetNames<'_>, now_ms: u64, sheet: &mut She
     } else {
         load::of_one(board, now_ms, sheet);
     }
-    let idle = board.running.is_empty() && board.preparing.is_empty() && board.finished.is_none();
+    let idle = board.running.is_empty() && board.preparing.is_empty() && !board.finished;
     if let Some(activity) = &board.activity {
         sheet.row("", &format!("{} {}", spinner(now_ms), visible(activity)));
     } else if idle && !shows_all_targets(board) {
@@ -242,10 +245,8 @@ fn underway(board: &Board, names: &TargetNames<'_>, now_ms: u64, sheet: &mut She
 
 /// Whether the bottom has a line for each target: while load runs, and between two stages, so that nothing jumps.
 fn shows_all_targets(board: &Board) -> bool {
-    let between = !board.rested.is_empty()
-        && board.activity.is_none()
-        && board.preparing.is_empty()
-        && board.finished.is_none();
+    let between =
+        !board.rested.is_empty() && board.activity.is_none() && board.preparing.is_empty() && !board.finished;
     board.has_several_targets() && (!board.running.is_empty() || between)
 }
 

@@ -1,8 +1,8 @@
-//! A stage while it runs and once it has ended, in figures for watching.
+//! A stage while it runs, in figures for watching.
 
 use dyno_results::event::{Interval, Pool, Stage};
 use dyno_results::fold::StageFold;
-use dyno_results::latency::Latency;
+use dyno_results::latency;
 
 /// A stage with what came of it so far.
 #[derive(Debug)]
@@ -13,21 +13,6 @@ pub(super) struct RunningStage {
     pub(super) last: Option<Moment>,
     /// What came of it so far, as the report adds it up.
     pub(super) fold: StageFold,
-}
-
-/// A stage that has ended, in figures, so that drawing it again costs nothing.
-#[derive(Debug, Clone)]
-pub(super) struct EndedStage {
-    pub(super) stage: Stage,
-    pub(super) seconds: f64,
-    pub(super) tps: Option<f64>,
-    pub(super) p50_us: Option<f64>,
-    pub(super) p99_us: Option<f64>,
-    pub(super) failed: u64,
-    /// Of the last interval.
-    pub(super) pool: Option<Pool>,
-    /// False where it was cut short.
-    pub(super) complete: bool,
 }
 
 /// One interval's figures.
@@ -53,33 +38,18 @@ impl RunningStage {
         if interval.drain {
             return;
         }
-        let latency = interval
-            .types
-            .iter()
-            .fold(None, |latency, kind| merged(latency, kind.response.as_ref().unwrap_or(&kind.service)));
+        let times = interval.types.iter().map(|kind| kind.response.as_ref().unwrap_or(&kind.service));
+        let latency = latency::sum(times);
         let done: u64 = interval.types.iter().map(|kind| kind.done).sum();
         let seconds = interval.duration_ms / 1e3;
         self.last = Some(Moment {
             tps: if seconds > 0.0 { done as f64 / seconds } else { 0.0 },
-            p50_us: percentile_us(latency.as_ref(), 50.0),
-            p99_us: percentile_us(latency.as_ref(), 99.0),
+            p50_us: latency.as_ref().and_then(|times| times.percentile_us(50.0)),
+            p99_us: latency.as_ref().and_then(|times| times.percentile_us(99.0)),
             clients: interval.clients,
             backlog: interval.backlog,
             pool: interval.pool,
         });
-    }
-
-    pub(super) fn end(self, complete: bool) -> EndedStage {
-        EndedStage {
-            seconds: self.fold.seconds(),
-            tps: self.fold.tps(),
-            p50_us: self.fold.percentile_us(50.0),
-            p99_us: self.fold.percentile_us(99.0),
-            failed: self.fold.failed(),
-            pool: self.last.and_then(|moment| moment.pool),
-            complete,
-            stage: self.stage,
-        }
     }
 
     /// Seconds of its plan that have not gone by; `None` where a count ends it.
@@ -90,19 +60,4 @@ impl RunningStage {
     pub(super) fn elapsed_s(&self, now_ms: u64) -> f64 {
         now_ms.saturating_sub(self.since_ms) as f64 / 1e3
     }
-}
-
-fn merged(into: Option<Latency>, from: &Latency) -> Option<Latency> {
-    match into {
-        _ if from.is_empty() => into,
-        Some(mut into) => {
-            into.merge(from);
-            Some(into)
-        }
-        None => Some(from.clone()),
-    }
-}
-
-fn percentile_us(latency: Option<&Latency>, percentile: f64) -> Option<f64> {
-    latency?.percentile_ns(percentile).map(|ns| ns as f64 / 1e3)
 }

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use dyno_results::fold::ReadingSum;
-use dyno_results::latency::Latency;
+use dyno_results::document::Totals;
+use dyno_results::event::Stage;
+use dyno_results::fold::{Fold, ReadingSum, StageLevels, StageSums};
+use dyno_results::latency::{Latency, add_to};
 
-use super::{Exposition, SeriesLabels, Sums};
-
+/// A level that was not read for longer is not known any more. Sizes are read every ten seconds.
+const STALE_MS: u64 = 30_000;
 /// Upper bounds of the histograms' buckets, seconds.
 const BOUNDS_S: [f64; 20] = [
     0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
@@ -24,7 +26,7 @@ pub(super) enum Type {
 
 type Label = (&'static str, String);
 
-/// A metric family with its samples.
+/// A metric family with its samples; there is none without any.
 #[derive(Debug)]
 pub(super) struct Family {
     /// Without `_total` and `_info`, which its type adds.
@@ -42,20 +44,52 @@ pub(super) struct MetricSample {
     pub(super) value: f64,
 }
 
-/// A family of a count for each series.
+/// The figures of runs under way.
+#[derive(Debug, Default)]
+pub struct Exposition {
+    pub(super) families: Vec<Family>,
+}
+
+/// What a series has come to since the run began.
+#[derive(Default)]
+struct Sums {
+    totals: Totals,
+    skipped: u64,
+    /// By SQLSTATE or MySQL's number, or `connection`.
+    errors: BTreeMap<String, u64>,
+    service: Option<Latency>,
+    /// Empty where it is the same as `service`.
+    response: Option<Latency>,
+    wait: Option<Latency>,
+}
+
+impl Sums {
+    fn add(&mut self, stage: &StageSums<'_>) {
+        self.totals.add(stage.totals);
+        self.skipped += stage.skipped;
+        for (code, count) in stage.errors {
+            *self.errors.entry(code.clone()).or_default() += count;
+        }
+        add_to(&mut self.service, stage.service.as_deref());
+        add_to(&mut self.response, stage.response.as_deref());
+        add_to(&mut self.wait, stage.wait.as_deref());
+    }
+}
+
+/// A family of a count for each series: its name, its help, and the count.
 type Count = (&'static str, &'static str, fn(&Sums) -> u64);
 
 const COUNTS: [Count; 7] = [
-    ("dyno_transactions", "Transactions that ended well", |sums| sums.done),
-    ("dyno_transactions_failed", "Transactions that failed for good", |sums| sums.failed),
+    ("dyno_transactions", "Transactions that ended well", |sums| sums.totals.done_with_drain),
+    ("dyno_transactions_failed", "Transactions that failed for good", |sums| sums.totals.failed_with_drain),
     (
         "dyno_transactions_unknown",
         "Transactions whose commit was under way when the connection was lost",
-        |sums| sums.unknown,
+        |sums| sums.totals.unknown_with_drain,
     ),
-    ("dyno_retries", "Further tries after a serialization failure or deadlock", |sums| sums.retries),
-    ("dyno_statements", "Statements answered", |sums| sums.statements),
-    ("dyno_reconnects", "Connections lost and reopened", |sums| sums.reconnects),
+    ("dyno_retries", "Further tries after a serialization failure or deadlock", |sums| sums.totals.retries),
+    ("dyno_statements", "Statements answered", |sums| sums.totals.statements),
+    ("dyno_reconnects", "Connections lost and reopened", |sums| sums.totals.reconnects),
     (
         "dyno_arrivals_skipped",
         "Arrivals of an open load that were skipped because they were too late",
@@ -63,211 +97,146 @@ const COUNTS: [Count; 7] = [
     ),
 ];
 
-/// A family of times for each series.
-type Distribution = (&'static str, &'static str, fn(&Sums) -> &Option<Latency>);
+/// A family of a level of the stage that is under way.
+type Level = (&'static str, &'static str, fn(&Stage, &StageLevels) -> Option<f64>);
 
-const TIMES: [Distribution; 3] = [
-    ("dyno_service_seconds", "Sent to answered, of transactions that ended well", |sums| &sums.service),
-    ("dyno_response_seconds", "Scheduled to answered, in an open loop or over shared connections", |sums| {
-        &sums.response
-    }),
+const LEVELS: [Level; 6] = [
+    ("dyno_stage", "Number of the stage that is under way", |stage, _| Some(f64::from(stage.id))),
+    ("dyno_clients", "Clients that are active", |_, now| Some(f64::from(now.clients))),
     (
-        "dyno_connection_wait_seconds",
-        "Asked for a connection to lent one, where clients share them",
-        |sums| &sums.wait,
+        "dyno_backlog",
+        "Arrivals of an open load that were due and had not begun at the end of the last second",
+        |_, now| Some(now.backlog as f64),
     ),
+    ("dyno_connections_in_use", "Shared connections that a client had, mean of the last second", |_, now| {
+        Some(now.pool?.in_use_mean)
+    }),
+    ("dyno_connections_idle", "Shared connections that no client had, mean of the last second", |_, now| {
+        now.pool.map(|pool| (f64::from(pool.connections) - pool.in_use_mean).max(0.0))
+    }),
+    ("dyno_clients_waiting", "Clients that waited for a connection, mean of the last second", |_, now| {
+        Some(now.pool?.waiting_mean)
+    }),
 ];
 
-/// All families of these runs. One without samples is left out.
-pub(super) fn families(runs: &[&Exposition]) -> Vec<Family> {
-    let mut families = vec![run_info(runs), target_info(runs)];
-    families.extend(COUNTS.iter().map(|(name, help, count)| {
-        of_series(runs, name, Type::Counter, help, |sums, labels, samples| {
-            samples.push(MetricSample {
-                suffix: "_total",
-                labels: labels.to_vec(),
-                value: count(sums) as f64,
-            });
-        })
-    }));
-    families.push(of_series(
-        runs,
-        "dyno_errors",
-        Type::Counter,
-        "Failed or retried statements by code",
-        errors,
-    ));
-    families.extend(TIMES.iter().map(|(name, help, times)| {
-        of_series(runs, name, Type::Histogram, help, |sums, labels, samples| {
-            histogram(times(sums).as_ref(), labels, samples);
-        })
-    }));
-    families.extend(gauges(runs));
-    families.extend(telemetry(runs));
-    families.retain(|family| !family.samples.is_empty());
-    families
-}
-
-fn run_info(runs: &[&Exposition]) -> Family {
-    let sample = |run: &&Exposition| MetricSample {
-        suffix: "_info",
-        labels: vec![("run", run.run.clone()), ("dyno_version", run.dyno_version.clone())],
-        value: 1.0,
-    };
-    Family {
-        name: "dyno_run".to_owned(),
-        of: Type::Info,
-        help: "A run under way".to_owned(),
-        samples: runs.iter().map(sample).collect(),
+impl Exposition {
+    #[must_use]
+    pub fn of(fold: &Fold) -> Self {
+        let mut exposition = Self::default();
+        exposition.add(fold);
+        exposition
     }
-}
 
-fn target_info(runs: &[&Exposition]) -> Family {
-    let mut samples = Vec::new();
-    for run in runs {
-        for target in &run.targets {
-            let mut labels = vec![("run", run.run.clone()), ("target", target.name.clone())];
+    /// Adds the figures of a run.
+    pub fn add(&mut self, fold: &Fold) {
+        let told = fold.told();
+        let run = ("run", told.run.name.clone());
+        let labels = [run.clone(), ("dyno_version", told.run.dyno_version.clone())];
+        self.push(("dyno_run", Type::Info, "A run under way"), "_info", &labels, 1.0);
+        for target in &told.targets {
+            let mut labels = vec![run.clone(), ("target", target.name.clone())];
             // What is not known has no label, which to Prometheus is the same as an empty one.
             labels.extend(target.product.clone().map(|product| ("product", product)));
             labels.extend(target.version.clone().map(|version| ("version", version)));
-            samples.push(MetricSample { suffix: "_info", labels, value: 1.0 });
+            self.push(("dyno_target", Type::Info, "A database under test"), "_info", &labels, 1.0);
+        }
+        let mut series: BTreeMap<Vec<Label>, Sums> = BTreeMap::new();
+        let mut current = BTreeMap::new();
+        for sums in fold.stage_sums() {
+            let Stage { target, series: name, workload, stream, .. } = sums.stage;
+            let labels = [("target", target), ("series", name), ("workload", workload)];
+            let labels = labels.map(|(label, value)| (label, value.clone()));
+            let labels: Vec<Label> = std::iter::once(run.clone()).chain(labels).collect();
+            series.entry(labels.clone()).or_default().add(&sums);
+            current.extend(sums.now.map(|now| ((target, stream), (labels, sums.stage, now))));
+        }
+        for (labels, sums) in series {
+            self.add_series(&labels, &sums);
+        }
+        for (labels, stage, now) in current.into_values() {
+            for (name, help, level) in LEVELS {
+                if let Some(value) = level(stage, now) {
+                    self.push((name, Type::Gauge, help), "", &labels, value);
+                }
+            }
+        }
+        for reading in fold.reading_sums() {
+            self.add_reading(&run, reading, fold.last_ms());
         }
     }
-    Family {
-        name: "dyno_target".to_owned(),
-        of: Type::Info,
-        help: "A database under test".to_owned(),
-        samples,
-    }
-}
 
-fn of_series(
-    runs: &[&Exposition],
-    name: &str,
-    of: Type,
-    help: &str,
-    add: impl Fn(&Sums, &[Label], &mut Vec<MetricSample>),
-) -> Family {
-    let mut samples = Vec::new();
-    for run in runs {
-        for (labels, sums) in &run.series {
-            add(sums, &series_labels(run, labels), &mut samples);
+    fn push(&mut self, family: (&str, Type, &str), suffix: &'static str, labels: &[Label], value: f64) {
+        let (name, of, help) = family;
+        let known = self.families.iter().position(|family| family.name == name);
+        let place = known.unwrap_or_else(|| {
+            let (name, help) = (name.to_owned(), help.to_owned());
+            self.families.push(Family { name, of, help, samples: Vec::new() });
+            self.families.len() - 1
+        });
+        self.families[place].samples.push(MetricSample { suffix, labels: labels.to_vec(), value });
+    }
+
+    fn add_series(&mut self, labels: &[Label], sums: &Sums) {
+        for (name, help, count) in COUNTS {
+            self.push((name, Type::Counter, help), "_total", labels, count(sums) as f64);
         }
-    }
-    Family { name: name.to_owned(), of, help: help.to_owned(), samples }
-}
-
-fn series_labels(run: &Exposition, labels: &SeriesLabels) -> Vec<Label> {
-    vec![
-        ("run", run.run.clone()),
-        ("target", labels.target.clone()),
-        ("series", labels.series.clone()),
-        ("workload", labels.workload.clone()),
-    ]
-}
-
-fn errors(sums: &Sums, labels: &[Label], samples: &mut Vec<MetricSample>) {
-    for (code, count) in &sums.errors {
-        let mut labels = labels.to_vec();
-        labels.push(("code", code.clone()));
-        samples.push(MetricSample { suffix: "_total", labels, value: *count as f64 });
-    }
-}
-
-fn histogram(times: Option<&Latency>, labels: &[Label], samples: &mut Vec<MetricSample>) {
-    let Some((all, mean_ns)) = times.and_then(|all| Some((all, all.mean_ns()?))) else { return };
-    let mut bucket = |bound: String, count: u64| {
-        let mut labels = labels.to_vec();
-        labels.push(("le", bound));
-        samples.push(MetricSample { suffix: "_bucket", labels, value: count as f64 });
-    };
-    for bound_s in BOUNDS_S {
-        bucket(super::text::number(bound_s), all.count_at_most((bound_s * 1e9).round() as u64));
-    }
-    bucket("+Inf".to_owned(), all.count());
-    samples.push(MetricSample {
-        suffix: "_sum",
-        labels: labels.to_vec(),
-        value: mean_ns * all.count() as f64 / 1e9,
-    });
-    samples.push(MetricSample { suffix: "_count", labels: labels.to_vec(), value: all.count() as f64 });
-}
-
-/// What goes on at this moment.
-fn gauges(runs: &[&Exposition]) -> [Family; 6] {
-    let mut families = [
-        ("dyno_stage", "Number of the stage that is under way"),
-        ("dyno_clients", "Clients that are active"),
-        (
-            "dyno_backlog",
-            "Arrivals of an open load that were due and had not begun at the end of the last second",
-        ),
-        ("dyno_connections_in_use", "Shared connections that a client had, mean of the last second"),
-        ("dyno_connections_idle", "Shared connections that no client had, mean of the last second"),
-        ("dyno_clients_waiting", "Clients that waited for a connection, mean of the last second"),
-    ]
-    .map(|(name, help)| Family {
-        name: name.to_owned(),
-        of: Type::Gauge,
-        help: help.to_owned(),
-        samples: Vec::new(),
-    });
-    for run in runs {
-        for current in run.current.values() {
-            let labels = series_labels(run, &current.labels);
-            let levels = &current.levels;
-            let pool = levels.pool.as_ref();
-            let values = [
-                Some(f64::from(current.stage)),
-                Some(f64::from(levels.clients)),
-                Some(levels.backlog as f64),
-                pool.map(|pool| pool.in_use_mean),
-                pool.map(|pool| (f64::from(pool.connections) - pool.in_use_mean).max(0.0)),
-                pool.map(|pool| pool.waiting_mean),
-            ];
-            for (family, value) in families.iter_mut().zip(values) {
-                family.samples.extend(value.map(|value| MetricSample {
-                    suffix: "",
-                    labels: labels.to_vec(),
-                    value,
-                }));
+        for (code, count) in &sums.errors {
+            let family = ("dyno_errors", Type::Counter, "Failed or retried statements by code");
+            self.push(family, "_total", &[labels, &[("code", code.clone())]].concat(), *count as f64);
+        }
+        let times = [
+            ("dyno_service_seconds", "Sent to answered, of transactions that ended well", &sums.service),
+            (
+                "dyno_response_seconds",
+                "Scheduled to answered, in an open loop or over shared connections",
+                &sums.response,
+            ),
+            (
+                "dyno_connection_wait_seconds",
+                "Asked for a connection to lent one, where clients share them",
+                &sums.wait,
+            ),
+        ];
+        for (name, help, times) in times {
+            if let Some(times) = times {
+                self.add_histogram((name, Type::Histogram, help), labels, times);
             }
         }
     }
-    families
-}
 
-/// `dyno_host_cpu_user_seconds_total`, `dyno_database_connections_active`: the readings under their own keys.
-fn telemetry(runs: &[&Exposition]) -> Vec<Family> {
-    let mut families: BTreeMap<String, Family> = BTreeMap::new();
-    for run in runs {
-        for ReadingSum { target, source, key, value, at_ms } in &run.telemetry {
-            // What is read of dyno itself is the driver's, whoever's host it runs on.
-            let (source, key) = match key.strip_prefix("driver_") {
-                Some(rest) => ("driver", rest),
-                None => (source.as_str(), key.as_str()),
-            };
-            let (base, label) = key.split_once('[').unwrap_or((key, ""));
-            let counter = counter(key);
-            if counter.is_none() && run.now_ms.saturating_sub(*at_ms) > super::STALE_MS {
-                continue;
-            }
-            let name = valid(&format!("dyno_{source}_{}", counter.unwrap_or(base)));
-            let family = families.entry(name.clone()).or_insert_with(|| Family {
-                name,
-                of: if counter.is_some() { Type::Counter } else { Type::Gauge },
-                help: format!("{base}, as read of the {source} (docs/telemetry.md)"),
-                samples: Vec::new(),
-            });
-            let mut labels = vec![("run", run.run.clone()), ("target", target.clone())];
-            if !label.is_empty() {
-                labels.push(("name", label.trim_end_matches(']').to_owned()));
-            }
-            let suffix = if counter.is_some() { "_total" } else { "" };
-            family.samples.push(MetricSample { suffix, labels, value: *value });
+    fn add_histogram(&mut self, family: (&str, Type, &str), labels: &[Label], all: &Latency) {
+        let Some(mean_ns) = all.mean_ns() else { return };
+        let at_most = |bound_s: f64| all.count_at_most((bound_s * 1e9).round() as u64);
+        let buckets = BOUNDS_S.map(|bound_s| (super::text::number(bound_s), at_most(bound_s)));
+        for (bound, count) in buckets.into_iter().chain([("+Inf".to_owned(), all.count())]) {
+            self.push(family, "_bucket", &[labels, &[("le", bound)]].concat(), count as f64);
         }
+        self.push(family, "_sum", labels, mean_ns * all.count() as f64 / 1e9);
+        self.push(family, "_count", labels, all.count() as f64);
     }
-    families.into_values().collect()
+
+    /// `dyno_host_cpu_user_seconds_total`, `dyno_database_connections_active`: the readings under their own keys.
+    fn add_reading(&mut self, run: &Label, reading: ReadingSum, now_ms: u64) {
+        let ReadingSum { target, source, key, value, at_ms } = reading;
+        // What is read of dyno itself is the driver's, whoever's host it runs on.
+        let (source, key) = match key.strip_prefix("driver_") {
+            Some(rest) => ("driver", rest),
+            None => (source.as_str(), key.as_str()),
+        };
+        let (base, label) = key.split_once('[').unwrap_or((key, ""));
+        let counter = counter(key);
+        if counter.is_none() && now_ms.saturating_sub(at_ms) > STALE_MS {
+            return;
+        }
+        let mut labels = vec![run.clone(), ("target", target)];
+        if !label.is_empty() {
+            labels.push(("name", label.trim_end_matches(']').to_owned()));
+        }
+        let name = valid(&format!("dyno_{source}_{}", counter.unwrap_or(base)));
+        let help = format!("{base}, as read of the {source} (docs/telemetry.md)");
+        let (of, suffix) = if counter.is_some() { (Type::Counter, "_total") } else { (Type::Gauge, "") };
+        self.push((&name, of, &help), suffix, &labels, value);
+    }
 }
 
 /// What a key counts, `waits` of `waits_total[Lock]`; `None` for a gauge.

@@ -1,5 +1,9 @@
 use dyno_results::event::{Event, Sample, Stamped};
 
+use std::collections::BTreeMap;
+
+use dyno_results::fold::Fold;
+
 use super::families::Type;
 use super::*;
 use crate::stream::Plan;
@@ -37,7 +41,7 @@ fn counters_and_buckets_never_go_back_within_a_run() {
     let mut before = BTreeMap::new();
     for stamped in &events {
         fold.add(stamped);
-        let counters: BTreeMap<_, _> = samples(&render(&[&Exposition::of(&fold)], Format::OpenMetrics))
+        let counters: BTreeMap<_, _> = samples(&render(&Exposition::of(&fold), Format::OpenMetrics))
             .into_iter()
             .filter(|(of, _)| {
                 ["_total{", "_bucket{", "_sum{", "_count{"].iter().any(|suffix| of.contains(suffix))
@@ -58,7 +62,7 @@ fn counters_and_buckets_never_go_back_within_a_run() {
 #[test]
 fn counts_and_buckets_are_the_reports() {
     let events = Plan::default().events();
-    let told = samples(&render(&[&exposed(&events)], Format::Prometheus));
+    let told = samples(&render(&exposed(&events), Format::Prometheus));
     let report = dyno_results::fold::fold(&events);
     for series in &report.series {
         let of = |name: &str| {
@@ -83,8 +87,7 @@ fn counts_and_buckets_are_the_reports() {
 fn what_ends_is_no_longer_a_gauge() {
     let events = Plan::default().events();
     let end = events.iter().rposition(|stamped| matches!(stamped.event, Event::StageFinished(_))).unwrap();
-    let clients =
-        |events: &[Stamped]| render(&[&exposed(events)], Format::Prometheus).contains("dyno_clients{");
+    let clients = |events: &[Stamped]| render(&exposed(events), Format::Prometheus).contains("dyno_clients{");
     assert!(clients(&events[..end]));
     assert!(!clients(&events[..=end]));
 }
@@ -96,7 +99,7 @@ fn a_level_that_is_not_read_any_more_is_not_told() {
         let (source, target) = ("host".to_owned(), "pg".to_owned());
         let event = Event::Sample(Sample { source, target, values: [(key.to_owned(), 1.0)].into() });
         fold.add(&Stamped { seq: at_ms, at_ms, event });
-        render(&[&Exposition::of(&fold)], Format::Prometheus)
+        render(&Exposition::of(&fold), Format::Prometheus)
     };
     read(0, "cpu_idle_seconds_total");
     assert!(read(1000, "server_memory_bytes").contains("dyno_host_server_memory_bytes"));
@@ -114,7 +117,7 @@ fn labels_of_keys_and_hostile_texts_stay_texts() {
     let sample = Sample { source: "database".to_owned(), target: "pg".to_owned(), values };
     let at_ms = fold.last_ms();
     fold.add(&Stamped { seq: 0, at_ms, event: Event::Sample(sample) });
-    let text = render(&[&Exposition::of(&fold)], Format::OpenMetrics);
+    let text = render(&Exposition::of(&fold), Format::OpenMetrics);
     for of in [
         "dyno_database_table_bytes{",
         "name=\"event\"} 5.0",
@@ -148,7 +151,7 @@ fn what_is_asked_for_is_told_by_accept() {
 #[test]
 fn every_family_has_samples_and_one_place() {
     let exposition = exposed(&Plan { errors: true, rate_per_s: Some(100.0), ..Plan::default() }.events());
-    let families = families::families(&[&exposition]);
+    let families = exposition.families;
     let mut names: Vec<_> = families.iter().map(|family| family.name.clone()).collect();
     names.sort();
     names.dedup();
@@ -167,6 +170,6 @@ fn streams_at_the_same_time_have_gauges_of_their_own() {
     let Event::StageStarted(mut beside) = events[started].event.clone() else { unreachable!() };
     (beside.id, beside.stream, beside.series) = (99, 1, "beside".to_owned());
     events.push(Stamped { event: Event::StageStarted(beside), ..events[started].clone() });
-    let told = samples(&render(&[&exposed(&events)], Format::Prometheus));
+    let told = samples(&render(&exposed(&events), Format::Prometheus));
     assert_eq!(told.keys().filter(|of| of.starts_with("dyno_stage{")).count(), 2, "{told:?}");
 }

@@ -1,7 +1,7 @@
 //! The two text formats.
 
 use super::Exposition;
-use super::families::{self, Family, MetricSample, Type};
+use super::families::{Family, MetricSample, Type};
 
 /// How the figures are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,12 +32,12 @@ impl Format {
     }
 }
 
-/// The figures of these runs.
+/// The figures as text.
 #[must_use]
-pub fn render(runs: &[&Exposition], format: Format) -> String {
+pub fn render(exposition: &Exposition, format: Format) -> String {
     let mut text = String::new();
-    for family in families::families(runs) {
-        write_family(&family, format, &mut text);
+    for family in &exposition.families {
+        write_family(family, format, &mut text);
     }
     if format == Format::OpenMetrics {
         text.push_str("# EOF\n");

@@ -23,7 +23,7 @@ use super::error::{ApiError, JSON, blocking};
 use super::gate::{self, Gate};
 use super::run_cache::RunCache;
 use super::{connection_limits, live};
-use crate::openmetrics::{self, Format};
+use crate::openmetrics::{self, Exposition, Format};
 use crate::page;
 
 const POINTS_MIN: usize = 10;
@@ -232,16 +232,15 @@ async fn metrics(State(run_cache): Shared, headers: HeaderMap) -> Result<Respons
 fn expose(run_cache: &RunCache, format: Format) -> Result<String, StoreError> {
     let store = run_cache.store()?;
     let runs = store.runs()?.into_iter().filter(|run| run.live);
-    let mut expositions = Vec::new();
+    let mut exposition = Exposition::default();
     for run in runs {
-        match run_cache.read(&run.name, |cached| cached.exposition()) {
-            Ok(exposition) => expositions.push(exposition),
+        match run_cache.read(&run.name, |cached| exposition.add(cached.fold())) {
             // It could not start and was taken out again.
-            Err(StoreError::NoSuchRun { .. }) => {}
+            Ok(()) | Err(StoreError::NoSuchRun { .. }) => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(openmetrics::render(&expositions.iter().collect::<Vec<_>>(), format))
+    Ok(openmetrics::render(&exposition, format))
 }
 
 fn json_answer(document: &impl Serialize) -> Result<Response, ApiError> {

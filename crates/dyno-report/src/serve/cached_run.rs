@@ -14,7 +14,6 @@ use dyno_results::store::{RunState, Store, StoreError};
 use serde_json::{Map, Value, json};
 use tokio::sync::broadcast::Sender;
 
-use crate::openmetrics::Exposition;
 use crate::{csv, page};
 
 /// What a live run says in place of a reason why it is incomplete.
@@ -146,9 +145,8 @@ impl CachedRun {
         frame("end", self.last, &json!({ "reason": reason, "report": self.page }))
     }
 
-    /// The figures for Prometheus.
-    pub(super) fn exposition(&self) -> Exposition {
-        Exposition::of(&self.fold)
+    pub(super) fn fold(&self) -> &Fold {
+        &self.fold
     }
 
     /// The series as CSV, with every point.

@@ -93,7 +93,7 @@ impl Entry<'_> {
     }
 
     fn resource(&self, key: &str) -> Option<f64> {
-        self.stage.resources.get(key).copied()
+        self.stage.reading(key)
     }
 }
 
@@ -178,7 +178,7 @@ pub(super) fn table(report: &Report, names: &TargetNames<'_>, all: &[&Series], s
 
 fn entry<'a>(report: &'a Report, series: &Series) -> Option<Entry<'a>> {
     let stage = telling_stage(report, series)?;
-    Some(Entry { stage, host: report.hosts.iter().find(|host| host.roles.contains(&series.target)) })
+    Some(Entry { stage, host: report.host(&series.target) })
 }
 
 /// One block of the table, `head` and `column` wide.
@@ -259,8 +259,7 @@ fn cpu_busy(entry: &Entry<'_>) -> Option<String> {
 }
 
 fn host_busy(entry: &Entry<'_>) -> Option<String> {
-    let idle = entry.resource("cpu_idle_share")? + entry.resource("cpu_iowait_share").unwrap_or(0.0);
-    Some(format::share((1.0 - idle).max(0.0)))
+    Some(format::share(entry.stage.busy_share()?.max(0.0)))
 }
 
 /// `39.8 of 40`

@@ -114,7 +114,7 @@ fn rung(stage: &StageResult, series: &Series) -> DrawnRung {
         tps: stage.throughput.map(|throughput| throughput.mean),
         p50_us: latency.map(|latency| latency.p50_us),
         p99_us: latency.map(|latency| latency.p99_us),
-        failed: stage.totals.failed_with_drain + stage.totals.unknown_with_drain,
+        failed: stage.totals.bad_with_drain(),
         state,
         telling: is_peak || saturation.is_some_and(|s| s.stage == id || s.last_good == Some(id)),
     }

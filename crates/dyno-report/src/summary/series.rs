@@ -1,7 +1,7 @@
 //! A series in the summary: its ladders, its holds, and what they cost; of several targets side by side.
 
-use dyno_results::document::{Headline, Percentiles, PoolResult, Report, Series, StageResult};
-use dyno_results::event::Arrival;
+use dyno_results::document::{Headline, Percentiles, Report, Series, StageResult};
+use dyno_results::event::{Arrival, Pool};
 
 use super::{costs, ladder};
 use crate::subject::{self, TargetNames};
@@ -191,7 +191,7 @@ pub(super) fn pool(stage: &StageResult, sheet: &mut Sheet) {
 }
 
 /// `40 connections · 39.8 in use, 40 at most · 12.1 clients waiting, 31 at most`
-fn pool_words(pool: &PoolResult) -> String {
+fn pool_words(pool: &Pool) -> String {
     format!(
         "{}{DOT}{} in use, {} at most{DOT}{} clients waiting, {} at most",
         format::counted(u64::from(pool.connections), "connection"),
@@ -287,8 +287,8 @@ fn troubles(stage: &StageResult, sheet: &mut Sheet) {
         parts.push(errors_by_code(stage));
     }
     if !parts.is_empty() {
-        let ended_badly = totals.failed_with_drain + totals.unknown_with_drain;
-        let grave = ended_badly + u64::from(stage.clients_aborted) + stage.not_begun + stage.skipped > 0;
+        let grave =
+            totals.bad_with_drain() + u64::from(stage.clients_aborted) + stage.not_begun + stage.skipped > 0;
         let paint = if grave { Paint::bad } else { Paint::doubt };
         sheet.paragraph("", &format!("errors: {}", parts.join(DOT)), paint);
     }

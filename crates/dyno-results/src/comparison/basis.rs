@@ -1,7 +1,6 @@
 //! What of two sides may be tested, and one sentence on it beside the figures.
 
 use super::document::{Basis, BasisUnit};
-use super::estimate::Unit;
 use super::side::{Member, Picked, Side};
 use crate::format;
 use crate::words::{command_line, list};
@@ -10,13 +9,13 @@ use crate::words::{command_line, list};
 const HIDDEN: &str = "***";
 
 /// What is repeated of two sides, of which these stages speak.
-pub(super) fn unit(base: &Picked<'_>, other: &Picked<'_>) -> Unit {
+pub(super) fn unit(base: &Picked<'_>, other: &Picked<'_>) -> BasisUnit {
     match (base.0.as_slice(), other.0.as_slice()) {
         ([(of_base, _)], [(of_other, _)]) if run(of_base) == run(of_other) => {
             if took_turns(base, other) {
-                Unit::Pairs
+                BasisUnit::Pairs
             } else {
-                Unit::Untested
+                BasisUnit::Untested
             }
         }
         _ => of_runs(&runs(base), &runs(other)),
@@ -28,18 +27,18 @@ fn runs<'a>(picked: &Picked<'a>) -> Vec<&'a str> {
 }
 
 /// Of figures that are one of each run.
-pub(super) fn unit_of_members(base: &Side, other: &Side) -> Unit {
+pub(super) fn unit_of_members(base: &Side, other: &Side) -> BasisUnit {
     let names =
         |side: &Side| -> Vec<String> { side.members.iter().map(|member| run(member).to_owned()).collect() };
     let (base, other) = (names(base), names(other));
     of_runs(&base, &other)
 }
 
-fn of_runs<T: PartialEq>(base: &[T], other: &[T]) -> Unit {
+fn of_runs<T: PartialEq>(base: &[T], other: &[T]) -> BasisUnit {
     match base.len().min(other.len()) {
-        0 | 1 => Unit::Untested,
-        _ if base == other => Unit::Pairs,
-        _ => Unit::Runs,
+        0 | 1 => BasisUnit::Untested,
+        _ if base == other => BasisUnit::Pairs,
+        _ => BasisUnit::Runs,
     }
 }
 
@@ -70,14 +69,7 @@ pub(super) fn basis(sides: &[Side], base: usize, picks: &[Picked<'_>]) -> Basis 
     let of_base = picks.get(base);
     let others = picks.iter().enumerate().filter(|(side, picked)| *side != base && picked.repeats() > 0);
     let units = others.filter_map(|(_, picked)| Some(unit(of_base?, picked)));
-    let unit = units
-        .map(|unit| match unit {
-            Unit::Untested => BasisUnit::Untested,
-            Unit::Runs => BasisUnit::Runs,
-            Unit::Pairs => BasisUnit::Pairs,
-        })
-        .min()
-        .unwrap_or(BasisUnit::Untested);
+    let unit = units.min().unwrap_or(BasisUnit::Untested);
     let in_turn = unit == BasisUnit::Pairs && is_one_run(picks);
     let repeats: Vec<u32> =
         picks.iter().map(|picked| u32::try_from(picked.repeats()).unwrap_or(u32::MAX)).collect();

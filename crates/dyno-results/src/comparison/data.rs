@@ -6,16 +6,13 @@ use super::estimate::{SideFigure, decide};
 use super::sections::{draft, is_told};
 use super::side::{Member, Side};
 use crate::event::Data;
+use crate::words::distinct;
 
 /// One table for each family of workloads that the base and another side have data of.
 pub(super) fn compare(sides: &[Side], base: usize) -> Vec<DataComparison> {
-    let mut families: Vec<&str> = Vec::new();
     let of_base = sides.get(base).into_iter().flat_map(|side| &side.members);
-    for family in of_base.flat_map(|member| member.report().data.iter().map(|data| family(&data.workload))) {
-        if !families.contains(&family) {
-            families.push(family);
-        }
-    }
+    let families = of_base.flat_map(|member| member.report().data.iter().map(|data| family(&data.workload)));
+    let families = distinct(families);
     families.into_iter().filter_map(|family| of_family(sides, base, family)).collect()
 }
 

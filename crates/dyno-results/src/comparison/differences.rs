@@ -14,7 +14,7 @@ use super::document::Difference;
 use super::sections::SharedParts;
 use super::side::{Member, Side};
 use crate::event::{Finding, Severity, Subject};
-use crate::words::list;
+use crate::words::{distinct, list};
 
 /// What a comparison of the thing comes to where it differs.
 struct Aspect {
@@ -55,12 +55,7 @@ fn values(sides: &[Side], of: impl Fn(&Member) -> Option<String>) -> Vec<Option<
 
 /// The different ones of these, in a sentence.
 fn joined(values: impl Iterator<Item = String>) -> Option<String> {
-    let mut distinct: Vec<String> = Vec::new();
-    for value in values {
-        if !distinct.contains(&value) {
-            distinct.push(value);
-        }
-    }
+    let distinct = distinct(values);
     (!distinct.is_empty()).then(|| list(&distinct))
 }
 
@@ -90,6 +85,12 @@ fn unequal_where_known(sides: &[Side], aspect: &Aspect, values: Vec<Option<Strin
     let present: Vec<Side> = present.into_iter().cloned().collect();
     let difference = unequal(&present, aspect, known)?;
     Some(Difference { values, ..difference })
+}
+
+/// No more than a note where the products differ, and with them this.
+fn noted_among_products(difference: Option<Difference>, same_products: bool) -> Option<Difference> {
+    let severity = |of: Severity| if same_products { of } else { Severity::Note };
+    difference.map(|difference| Difference { severity: severity(difference.severity), ..difference })
 }
 
 /// `scale: 10 (a, b), 100 (c)`

@@ -6,23 +6,12 @@
 
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
-use super::document::{Better, Cell, FigureRow, Ratio, Verdict};
+use super::document::{BasisUnit, Better, Cell, FigureRow, Ratio, Verdict};
 use super::spread::Spread;
 use crate::statistics::repeats::{error_of_median, median};
 
 /// Share of comparisons of a thing with itself in which a difference may be shown.
 const ALPHA: f64 = 0.05;
-
-/// What of two sides is repeated, and so may be tested.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unit {
-    /// Nothing, on one side at least.
-    Untested,
-    /// Separate runs of each.
-    Runs,
-    /// Rounds of one run in which both took turns, or runs that measured both.
-    Pairs,
-}
 
 /// A figure of one side, with what can be said of how well it is known.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,18 +69,18 @@ pub(super) struct Contrast {
 
 impl Contrast {
     /// `None` where one of the two is nothing.
-    pub(super) fn of(base: &SideFigure, other: &SideFigure, unit: Unit) -> Option<Self> {
+    pub(super) fn of(base: &SideFigure, other: &SideFigure, unit: BasisUnit) -> Option<Self> {
         if base.value <= 0.0 || other.value <= 0.0 {
             return None;
         }
         let ratio = other.value / base.value;
         let each = base.each.as_deref().zip(other.each.as_deref());
         Some(match unit {
-            Unit::Untested => Self { ratio, error: None, untested: Some(Verdict::NotTested) },
-            Unit::Pairs => {
+            BasisUnit::Untested => Self { ratio, error: None, untested: Some(Verdict::NotTested) },
+            BasisUnit::Pairs => {
                 each.and_then(|(base, other)| Self::of_pairs(base, other)).unwrap_or(Self::unknown(ratio))
             }
-            Unit::Runs => {
+            BasisUnit::Runs => {
                 let error = each.and_then(|(base, other)| welch(base, other));
                 Self { error, ..Self::unknown(ratio) }
             }

@@ -19,20 +19,6 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// A report alone, with the findings that it holds: its percentiles then have no interval.
-    #[must_use]
-    pub fn of_report(report: Report) -> Self {
-        Self { report, spreads: BTreeMap::new() }
-    }
-
-    /// The run of these events.
-    #[must_use]
-    pub fn of_events(events: &[Stamped]) -> Self {
-        let mut gathering = Gathering::new();
-        events.iter().for_each(|stamped| gathering.add(stamped));
-        gathering.finish()
-    }
-
     #[must_use]
     pub fn report(&self) -> &Report {
         &self.report
@@ -94,3 +80,7 @@ impl Gathering {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "tests/evidence.rs"]
+mod tests;

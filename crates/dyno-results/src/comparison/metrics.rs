@@ -83,9 +83,7 @@ fn percentile(
 
 /// Of all that the stage began, the share that failed or whose outcome is unknown.
 fn errors(_: &Evidence, stage: &StageResult) -> Option<(f64, Option<Spread>)> {
-    let totals = &stage.totals;
-    let bad = totals.failed_with_drain + totals.unknown_with_drain;
-    let all = bad + totals.done_with_drain;
+    let (bad, all) = (stage.totals.bad_with_drain(), stage.totals.ended_with_drain());
     (all > 0).then(|| (bad as f64 / all as f64, None))
 }
 

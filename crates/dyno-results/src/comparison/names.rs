@@ -7,6 +7,7 @@ use super::error::CompareError;
 use super::evidence::{Evidence, Gathering};
 use super::side::{Member, Side};
 use crate::store::{RunSummary, Store, StoreError};
+use crate::words::distinct;
 
 /// The sides that these words name, with their evidence, and the index of the base.
 pub(super) fn resolve(
@@ -102,17 +103,8 @@ impl Finder<'_> {
 
     /// Finds the newest run that has measured all targets which are named without a run.
     fn find_together(&mut self, wanted: &[Vec<SideReference>]) -> Result<(), CompareError> {
-        let mut targets: Vec<String> = Vec::new();
-        for target in wanted
-            .iter()
-            .flatten()
-            .filter(|reference| reference.run.is_none())
-            .filter_map(|reference| reference.target.clone())
-        {
-            if !targets.contains(&target) {
-                targets.push(target);
-            }
-        }
+        let unplaced = wanted.iter().flatten().filter(|reference| reference.run.is_none());
+        let targets = distinct(unplaced.filter_map(|reference| reference.target.clone()));
         if targets.is_empty() {
             return Ok(());
         }

@@ -1,13 +1,14 @@
 //! The figures of one series, set beside each other: the headline, a common load, the peaks.
 
 use super::basis;
-use super::document::{Better, FigureRow, Section, SectionKind, Verdict};
-use super::estimate::{Contrast, Draft, SideFigure, Unit, decide};
+use super::document::{BasisUnit, Better, FigureRow, Section, SectionKind, Verdict};
+use super::estimate::{Contrast, Draft, SideFigure, decide};
 use super::metrics::{self, ComparedMetric};
 use super::side::{Figure, Member, Picked, Side, headlines, rungs};
 use super::spread::Spread;
 use crate::document::{Series, StageResult};
 use crate::headline::{Demand, asked, strongest};
+use crate::words::distinct;
 
 /// A series of all sides: for each side its runs that have it.
 pub(super) struct SharedParts<'a> {
@@ -171,7 +172,7 @@ pub(super) fn draft(
     (key, unit, better): NamedFigure,
     known: &[Option<SideFigure>],
     base: usize,
-    repeated: impl Fn(usize) -> Unit,
+    repeated: impl Fn(usize) -> BasisUnit,
 ) -> Draft {
     let of_base = known.get(base).and_then(Option::as_ref);
     let contrast = |(side, known): (usize, &Option<SideFigure>)| {
@@ -202,11 +203,5 @@ fn common_demands<'a>(
 }
 
 pub(super) fn demands(stages: &[&StageResult]) -> Vec<Demand> {
-    let mut demands: Vec<Demand> = Vec::new();
-    for demand in stages.iter().map(|result| Demand::of(&result.stage)) {
-        if !demands.contains(&demand) {
-            demands.push(demand);
-        }
-    }
-    demands
+    distinct(stages.iter().map(|result| Demand::of(&result.stage)))
 }

@@ -9,6 +9,7 @@ use super::spread::Spread;
 use crate::document::{Report, Series, StageResult};
 use crate::event::{StageKind, Target};
 use crate::headline::{self, Demand};
+use crate::words::distinct;
 
 /// One target in one run, or in several that repeat each other.
 #[derive(Debug, Clone)]
@@ -34,7 +35,7 @@ impl Member {
     }
 
     pub(super) fn described(&self) -> Option<&Target> {
-        self.report().targets.iter().find(|target| target.name == self.target)
+        self.report().target(&self.target)
     }
 
     pub(super) fn series(&self, name: &str) -> Option<&Series> {
@@ -45,31 +46,17 @@ impl Member {
 impl Side {
     /// Names of the series that this side offers: those that any of its runs has, in their order.
     pub(super) fn series_names(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = Vec::new();
-        for member in &self.members {
+        let is_meant = |series: &Series| self.series.as_ref().is_none_or(|only| *only == series.name);
+        let names = self.members.iter().flat_map(|member| {
             let of_target = member.report().series.iter().filter(|series| series.target == member.target);
-            for series in
-                of_target.filter(|series| self.series.as_ref().is_none_or(|only| *only == series.name))
-            {
-                if !names.contains(&series.name.as_str()) {
-                    names.push(&series.name);
-                }
-            }
-        }
-        names
+            of_target.filter(|series| is_meant(series)).map(|series| series.name.as_str())
+        });
+        distinct(names)
     }
 
     pub(super) fn info(&self) -> SideInfo {
         let described = self.members.first().and_then(Member::described);
-        let product = described.and_then(|target| {
-            let product = target.product.as_deref()?;
-            Some(
-                target
-                    .version
-                    .as_ref()
-                    .map_or_else(|| product.to_owned(), |version| format!("{product} {version}")),
-            )
-        });
+        let product = described.and_then(Target::product_with_version);
         let first = self.members.first().map(Member::report);
         SideInfo {
             name: self.name.clone(),

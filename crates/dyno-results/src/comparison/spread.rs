@@ -5,9 +5,11 @@
 //! known (the seconds being clusters, their autocorrelation allowed for) says between which percentiles the true one
 //! lies, and the merged histogram says what times these are.
 
+use std::borrow::Cow;
+
 use crate::document::Estimate;
-use crate::event::{Interval, TypeInterval};
-use crate::latency::Latency;
+use crate::event::Interval;
+use crate::latency::{self, Latency, add_to};
 use crate::statistics::repeats::error_of_median;
 use crate::statistics::throughput::{degrees_of_freedom, half_width, student};
 
@@ -53,14 +55,12 @@ pub(super) struct LatencySpreads {
     pub(super) p999: Option<Spread>,
 }
 
-/// Times that occurred with their counts, ascending, nanoseconds.
-type Counts = Vec<(u64, u64)>;
-
 /// The latencies of a stage in blocks of equal length, as the report takes them: response time where there is one, else
 /// service time, of what ended well, the drain included.
 #[derive(Debug, Default)]
 pub(super) struct LatencyBlocks {
-    blocks: Vec<Counts>,
+    /// `None` where nothing ended.
+    blocks: Vec<Option<Latency>>,
     /// Full intervals in each block, and in the last one.
     per_block: usize,
     in_last: usize,
@@ -69,19 +69,21 @@ pub(super) struct LatencyBlocks {
 
 impl LatencyBlocks {
     pub(super) fn add(&mut self, interval: &Interval) {
-        let counts = interval.types.iter().map(latency).fold(Counts::new(), |sum, latency| {
-            if latency.is_empty() { sum } else { merged(&sum, &latency.buckets().collect::<Counts>()) }
-        });
+        let times = interval.types.iter().map(|kind| kind.response.as_ref().unwrap_or(&kind.service));
+        let times = latency::sum(times);
         self.longest_ms = self.longest_ms.max(interval.duration_ms);
         let full = !interval.drain && interval.duration_ms >= FULL_SHARE * self.longest_ms;
         match self.blocks.last_mut() {
             Some(last) if !full || self.in_last < self.per_block => {
-                *last = merged(last, &counts);
+                add_to(last, times.as_deref());
                 self.in_last += usize::from(full);
             }
             _ => {
                 self.halve_where_full();
-                self.blocks.push(counts);
+                let mut block = times.map(Cow::into_owned);
+                // What is kept long needs no room for times that did not occur.
+                block.iter_mut().for_each(Latency::shrink);
+                self.blocks.push(block);
                 self.in_last = 1;
             }
         }
@@ -90,7 +92,11 @@ impl LatencyBlocks {
     /// Makes room: blocks twice as long, half as many.
     fn halve_where_full(&mut self) {
         if self.blocks.len() >= BLOCKS_MAX {
-            self.blocks = self.blocks.chunks(2).map(merged_all).collect();
+            self.blocks = self
+                .blocks
+                .chunks(2)
+                .map(|two| Some(latency::sum(two.iter().flatten())?.into_owned()))
+                .collect();
             self.per_block *= 2;
         }
         self.per_block = self.per_block.max(1);
@@ -101,94 +107,30 @@ impl LatencyBlocks {
         if self.blocks.len() > 1 && self.in_last < self.per_block {
             let last = self.blocks.pop().unwrap_or_default();
             if let Some(before) = self.blocks.last_mut() {
-                *before = merged(before, &last);
+                add_to(before, last.as_ref());
             }
         }
-        let all = Distribution::of(merged_all(&self.blocks));
+        let Some(all) = latency::sum(self.blocks.iter().flatten()) else { return LatencySpreads::default() };
         let spread = |share: f64| percentile_spread(&self.blocks, &all, share);
         LatencySpreads { p50: spread(0.5), p95: spread(0.95), p99: spread(0.99), p999: spread(0.999) }
     }
 }
 
-fn latency(of_type: &TypeInterval) -> &Latency {
-    of_type.response.as_ref().unwrap_or(&of_type.service)
+/// The time at or under which this share lies, nanoseconds; `None` from 1 on: what lies beyond was not seen.
+fn time_at(all: &Latency, share: f64) -> Option<f64> {
+    // A share of nothing is the lowest time that occurred.
+    let percentile = (share < 1.0).then_some(share.max(f64::EPSILON) * 100.0)?;
+    Some(all.percentile_ns(percentile)?.max(1) as f64)
 }
 
-fn merged_all(all: &[Counts]) -> Counts {
-    match all {
-        [] => Counts::new(),
-        [only] => only.clone(),
-        _ => {
-            let (left, right) = all.split_at(all.len() / 2);
-            merged(&merged_all(left), &merged_all(right))
-        }
-    }
-}
-
-fn merged(left: &Counts, right: &Counts) -> Counts {
-    let mut sum = Counts::with_capacity(left.len() + right.len());
-    let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());
-    loop {
-        let next = match (left.peek(), right.peek()) {
-            (Some(a), Some(b)) if a.0 == b.0 => {
-                let next = (a.0, a.1 + b.1);
-                left.next();
-                right.next();
-                Some(next)
-            }
-            (Some(a), Some(b)) if a.0 > b.0 => right.next().copied(),
-            (Some(_), _) => left.next().copied(),
-            (None, _) => right.next().copied(),
-        };
-        match next {
-            Some(next) => sum.push(next),
-            None => return sum,
-        }
-    }
-}
-
-/// Times with their counts, and how many lie at or under each.
-struct Distribution {
-    times: Vec<u64>,
-    cumulative: Vec<u64>,
-}
-
-impl Distribution {
-    fn of(counts: Counts) -> Self {
-        let mut sum = 0;
-        let (times, cumulative) = counts
-            .into_iter()
-            .map(|(time, count)| {
-                sum += count;
-                (time, sum)
-            })
-            .unzip();
-        Self { times, cumulative }
-    }
-
-    fn total(&self) -> u64 {
-        self.cumulative.last().copied().unwrap_or(0)
-    }
-
-    /// The time at or under which this share lies; `None` from 1 on: what lies beyond was not seen.
-    fn at(&self, share: f64) -> Option<f64> {
-        if share >= 1.0 {
-            return None;
-        }
-        let rank = ((share * self.total() as f64).ceil()).max(1.0) as u64;
-        let index = self.cumulative.partition_point(|sum| *sum < rank);
-        self.times.get(index).map(|time| *time as f64)
-    }
-}
-
-fn percentile_spread(blocks: &[Counts], all: &Distribution, share: f64) -> Option<Spread> {
-    let time = all.at(share)?;
+fn percentile_spread(blocks: &[Option<Latency>], all: &Latency, share: f64) -> Option<Spread> {
+    let time = time_at(all, share)?;
     // Many transactions may have this very time, in the histogram's digits. The percentile may then be either edge of
     // them, and the one that is known less well counts.
     let above = scatter(blocks, |of| of as f64 > time)?;
     let from = scatter(blocks, |of| of as f64 >= time)?;
     let (margin, effective) = if above.0 > from.0 { above } else { from };
-    let (lowest, highest) = (all.at((share - margin).max(0.0))?, all.at(share + margin)?);
+    let (lowest, highest) = (time_at(all, share - margin)?, time_at(all, share + margin)?);
     let degrees = degrees_of_freedom(blocks.len() as f64, effective);
     let t = student(degrees)?;
     Some(Spread { down: (time / lowest).ln() / t, up: (highest / time).ln() / t, degrees })
@@ -196,13 +138,15 @@ fn percentile_spread(blocks: &[Counts], all: &Distribution, share: f64) -> Optio
 
 /// Half-width of the interval of the share of transactions with such times, and the effective number of blocks that it
 /// rests on.
-fn scatter(blocks: &[Counts], is_such: impl Fn(u64) -> bool) -> Option<(f64, f64)> {
+fn scatter(blocks: &[Option<Latency>], is_such: impl Fn(u64) -> bool) -> Option<(f64, f64)> {
     let counts: Vec<(f64, f64)> = blocks
         .iter()
         .map(|block| {
-            let first = block.partition_point(|(time, _)| !is_such(*time));
-            let sum = |part: &[(u64, u64)]| part.iter().map(|(_, count)| count).sum::<u64>() as f64;
-            (sum(&block[first..]), sum(block))
+            let such = block.iter().flat_map(Latency::buckets).filter(|(time, _)| is_such(*time));
+            (
+                such.map(|(_, count)| count).sum::<u64>() as f64,
+                block.as_ref().map_or(0, Latency::count) as f64,
+            )
         })
         .collect();
     let total: f64 = counts.iter().map(|(_, of)| of).sum();

@@ -8,7 +8,7 @@ mod database;
 mod driver;
 mod host;
 
-use crate::document::{Limit, StageResult};
+use crate::document::{Limit, Report, StageResult};
 use crate::event::{Host, Settings, Target};
 use crate::format;
 use crate::statistics::saturation::LoadStep;
@@ -17,13 +17,6 @@ use crate::statistics::saturation::LoadStep;
 pub(super) const FULL: f64 = 0.9;
 /// Sessions at work of which this share waits for one thing are held up by it.
 pub(super) const WAITING: f64 = 0.5;
-
-/// What is known of those who took part.
-pub(super) struct RunFacts<'a> {
-    pub(super) targets: &'a [Target],
-    pub(super) hosts: &'a [Host],
-    pub(super) settings: &'a [Settings],
-}
 
 /// A rule: what it finds at its limit.
 type Rule = fn(&Scene<'_>) -> Option<Limit>;
@@ -34,15 +27,14 @@ const OF_SERVER: [Rule; 4] = [database::log, database::locks, database::connecti
 
 /// What was at its limit in the stages of a ladder from one on, the fullest first. Behind them stand a pool's connections,
 /// which fill up behind everything that is slow, and last what was as full at the ladder's lowest step.
-pub(super) fn limits(ladder: &[&StageResult], from: usize, known: &RunFacts<'_>) -> Vec<Limit> {
+pub(super) fn limits(ladder: &[&StageResult], from: usize, known: &Report) -> Vec<Limit> {
     let (good, given_way) = ladder.split_at(from.min(ladder.len()));
     let Some(name) = given_way.first().map(|result| result.stage.target.as_str()) else { return Vec::new() };
-    let target = known.targets.iter().find(|target| target.name == name);
     let scene = Scene {
         given_way,
         last_good: good.last().copied(),
-        target,
-        host: host_of(known.hosts, name, target),
+        target: known.target(name),
+        host: known.server_host(name),
         settings: known.settings.iter().find(|settings| settings.target == name),
     };
     let lowest = good.first().map(|lowest| Scene {
@@ -74,13 +66,6 @@ fn already_at(limit: Limit, lowest: &Scene<'_>) -> Limit {
     Limit { evidence: format!("{}; it was so at {at} already", limit.evidence), ..limit }
 }
 
-/// The machine of a target's server: also the driver's, where they share it.
-fn host_of<'a>(hosts: &'a [Host], name: &str, target: Option<&Target>) -> Option<&'a Host> {
-    let with_role = |role: &str| hosts.iter().find(|host| host.roles.iter().any(|of| of == role));
-    let shared = target.is_some_and(|target| target.same_host == Some(true));
-    with_role(name).or_else(|| with_role("driver").filter(|_| shared))
-}
-
 /// The steps at which a target had given way, and what is known about it.
 #[derive(Clone, Copy)]
 struct Scene<'a> {
@@ -100,7 +85,7 @@ impl Scene<'_> {
 
     /// Mean of a reading, by its key.
     fn read(&self, key: &str) -> Option<f64> {
-        self.mean(|result| reading(result, key))
+        self.mean(|result| result.reading(key))
     }
 
     /// ` (62% at 30 clients)`: what a share was at the last step that was good.
@@ -119,10 +104,6 @@ impl Scene<'_> {
             _ => String::new(),
         }
     }
-}
-
-fn reading(result: &StageResult, key: &str) -> Option<f64> {
-    result.resources.get(key).copied()
 }
 
 fn limit(resource: &str, share: f64, evidence: String) -> Limit {

@@ -1,14 +1,14 @@
 //! Groups the stages of a run into series: a ladder with its peak and where it was saturated, and holds.
 
-use super::limits::{self, RunFacts};
-use crate::document::{Saturation, Series, StageResult};
+use super::limits;
+use crate::document::{Report, Saturation, Series, StageResult};
 use crate::event::StageKind;
 use crate::headline;
-use crate::statistics::peak::{self, Rung};
+use crate::statistics::peak;
 use crate::statistics::saturation::{self, LoadStep};
 
 /// The series in the order in which they began. Where they were saturated is only told with what is `known` of the run.
-pub(super) fn group(stages: &[StageResult], known: Option<&RunFacts<'_>>) -> Vec<Series> {
+pub(super) fn group(stages: &[StageResult], known: Option<&Report>) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     for result in stages {
         let stage = &result.stage;
@@ -40,7 +40,7 @@ pub(super) fn group(stages: &[StageResult], known: Option<&RunFacts<'_>>) -> Vec
     all
 }
 
-fn finish(series: &mut Series, stages: &[StageResult], known: Option<&RunFacts<'_>>) {
+fn finish(series: &mut Series, stages: &[StageResult], known: Option<&Report>) {
     let find = |id: u32| stages.iter().find(|result| result.stage.id == id);
     let rate = |result: &StageResult| result.stage.rate_per_s().unwrap_or(0.0);
     let mut ladder: Vec<&StageResult> = series.ladder.iter().filter_map(|id| find(*id)).collect();
@@ -51,13 +51,9 @@ fn finish(series: &mut Series, stages: &[StageResult], known: Option<&RunFacts<'
     series.ladder = ladder.iter().map(|result| result.stage.id).collect();
     // A rung that was cut short, or is under way, is no evidence for or against a peak.
     let steps: Vec<LoadStep> = ladder.iter().filter_map(|result| LoadStep::of(result)).collect();
-    let rungs: Vec<Rung> = steps
-        .iter()
-        .map(|step| Rung { stage: step.stage, clients: step.clients, throughput: step.throughput })
-        .collect();
     // The steps of a load that accompanied another's ladder are all the same, and say nothing of more load.
     let rises = steps.iter().any(|step| Some(step.load()) != steps.first().map(LoadStep::load));
-    series.peak = peak::peak(&rungs).filter(|_| rises || steps.len() == 1);
+    series.peak = peak::peak(&steps).filter(|_| rises || steps.len() == 1);
     series.saturation = known.filter(|_| rises).and_then(|known| saturation(&steps, &ladder, known));
     // Rungs of a rate have the same clients throughout: where it stops being met says whether there is more.
     let of_rates = !steps.is_empty() && steps.iter().all(|step| step.rate_per_s.is_some());
@@ -67,7 +63,7 @@ fn finish(series: &mut Series, stages: &[StageResult], known: Option<&RunFacts<'
     series.headline = headline::of(series, find);
 }
 
-fn saturation(steps: &[LoadStep], ladder: &[&StageResult], known: &RunFacts<'_>) -> Option<Saturation> {
+fn saturation(steps: &[LoadStep], ladder: &[&StageResult], known: &Report) -> Option<Saturation> {
     let found = saturation::decide(steps)?;
     let (step, last_good) = (steps.get(found.at)?, found.last_good.and_then(|index| steps.get(index)));
     // Steps stand by load ascending, as the ladder does.

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::sums::{StageLevels, StageSums};
-use crate::document::{Estimate, Percentiles, PoolResult, QueryResult, StageResult, Totals, TypeResult};
+use crate::document::{Estimate, Percentiles, QueryResult, StageResult, Totals, TypeResult};
 use crate::event::{Arrival, Interval, Pool, Queries, Stage, StageFinished, StageKind, TypeInterval};
-use crate::latency::Latency;
+use crate::latency::{self, Latency, add_to};
 use crate::statistics::throughput::{self, Slice};
 
 /// A stage in the making.
@@ -130,16 +130,17 @@ impl StageFold {
         }
     }
 
-    pub(super) fn finish(&mut self, finished: &StageFinished) {
+    pub fn finish(&mut self, finished: &StageFinished) {
         self.finished = Some(finished.clone());
         self.revision += 1;
         // A ramp has hundreds of stages, and each some histograms of a quarter of a megabyte.
         self.sums.types.values_mut().for_each(TypeFold::shrink);
     }
 
-    pub(super) fn result(&self) -> StageResult {
+    #[must_use]
+    pub fn result(&self) -> StageResult {
         let differs = response_differs(&self.stage);
-        let times = |pick: fn(&TypeFold) -> Option<&Latency>| percentiles(self.merged(pick)?.as_ref());
+        let times = |pick: fn(&TypeFold) -> Option<&Latency>| Percentiles::of(self.merged(pick)?.as_ref());
         let mut throughput = throughput::estimate(&self.slices);
         if let (StageKind::Ramp, Some(estimate)) = (self.stage.kind, &mut throughput) {
             // The load itself changes: the mean is a fact, but nothing that an interval could hold.
@@ -218,17 +219,11 @@ impl StageFold {
         (self.seconds > 0.0).then(|| self.sums.totals.done as f64 / self.seconds)
     }
 
-    /// Failed for good or of unknown outcome, those of the drain included.
-    #[must_use]
-    pub fn failed(&self) -> u64 {
-        self.sums.totals.failed_with_drain + self.sums.totals.unknown_with_drain
-    }
-
     /// A percentile (0 to 100) of the response time, or of the service time where they are the same; microseconds.
     #[must_use]
     pub fn percentile_us(&self, percentile: f64) -> Option<f64> {
-        let times = self.merged(|of_type| of_type.response.as_ref().or(of_type.service.as_ref()))?;
-        times.percentile_ns(percentile).map(|ns| ns as f64 / 1e3)
+        self.merged(|of_type| of_type.response.as_ref().or(of_type.service.as_ref()))?
+            .percentile_us(percentile)
     }
 
     /// The sums as they stand.
@@ -246,10 +241,7 @@ impl StageFold {
     }
 
     fn merged<'a>(&'a self, pick: impl Fn(&'a TypeFold) -> Option<&'a Latency>) -> Option<Cow<'a, Latency>> {
-        let mut all = self.sums.types.values().filter_map(pick);
-        let mut merged = Cow::Borrowed(all.next()?);
-        all.for_each(|further| merged.to_mut().merge(further));
-        Some(merged)
+        latency::sum(self.sums.types.values().filter_map(pick))
     }
 }
 
@@ -302,8 +294,8 @@ impl PoolFold {
     }
 
     /// `None` where no time passed.
-    fn result(&self) -> Option<PoolResult> {
-        (self.ms > 0.0).then(|| PoolResult {
+    fn result(&self) -> Option<Pool> {
+        (self.ms > 0.0).then(|| Pool {
             connections: self.connections,
             in_use_mean: self.in_use_ms / self.ms,
             in_use_max: self.in_use_max,
@@ -321,10 +313,10 @@ impl TypeFold {
         }
         self.failed_with_drain += interval.failed;
         self.retries += interval.retries;
-        merge(&mut self.service, Some(&interval.service));
-        merge(&mut self.response, interval.response.as_ref());
-        merge(&mut self.lag, interval.lag.as_ref());
-        merge(&mut self.wait, interval.wait.as_ref());
+        add_to(&mut self.service, Some(&interval.service));
+        add_to(&mut self.response, interval.response.as_ref());
+        add_to(&mut self.lag, interval.lag.as_ref());
+        add_to(&mut self.wait, interval.wait.as_ref());
     }
 
     fn shrink(&mut self) {
@@ -342,8 +334,8 @@ impl TypeFold {
             failed: self.failed,
             failed_with_drain: self.failed_with_drain,
             retries: self.retries,
-            service: self.service.as_ref().and_then(percentiles),
-            response: self.response.as_ref().and_then(percentiles),
+            service: self.service.as_ref().and_then(Percentiles::of),
+            response: self.response.as_ref().and_then(Percentiles::of),
         }
     }
 }
@@ -377,29 +369,4 @@ fn query_result(queries: Queries, seconds: f64) -> QueryResult {
         other_per_s: per_s(other),
         in_vain_share: (attempted > 0).then(|| writes_in_vain as f64 / attempted as f64),
     }
-}
-
-/// A histogram is a quarter of a megabyte: there is none until something was recorded.
-fn merge(sum: &mut Option<Latency>, part: Option<&Latency>) {
-    match (sum.as_mut(), part) {
-        (_, None) => {}
-        (_, Some(part)) if part.is_empty() => {}
-        (Some(sum), Some(part)) => sum.merge(part),
-        (None, Some(part)) => *sum = Some(part.clone()),
-    }
-}
-
-/// A distribution in figures; `None` where nothing was recorded.
-pub(super) fn percentiles(latency: &Latency) -> Option<Percentiles> {
-    let us = |percentile| Some(latency.percentile_ns(percentile)? as f64 / 1000.0);
-    Some(Percentiles {
-        count: latency.count(),
-        mean_us: latency.mean_ns()? / 1000.0,
-        p50_us: us(50.0)?,
-        p90_us: us(90.0)?,
-        p95_us: us(95.0)?,
-        p99_us: us(99.0)?,
-        p999_us: us(99.9)?,
-        max_us: latency.max_ns()? as f64 / 1000.0,
-    })
 }

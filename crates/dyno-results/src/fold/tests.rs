@@ -4,8 +4,8 @@ mod resources;
 mod shared_connections;
 
 use super::*;
-use crate::document::{Metric, StageResult};
-use crate::event::{Interval, Pool, Queries, Sample, StageKind};
+use crate::document::{Metric, NOT_FINISHED, SCHEMA, StageResult};
+use crate::event::{Interval, Outcome, Pool, Queries, Sample, StageKind};
 use crate::fixture::{
     Fixture, FixtureStage, clean_fixture, clean_report, interval, saturated_ladder, wobble,
 };

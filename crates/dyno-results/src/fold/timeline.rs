@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use super::stage::response_differs;
 use super::telemetry::Telemetry;
-use crate::document::{LoadColumns, PoolLoad, Timeline};
-use crate::event::{Interval, Stage, Target, TypeInterval};
-use crate::latency::Latency;
+use crate::document::{LoadColumns, Percentiles, PoolLoad, Timeline};
+use crate::event::{Interval, Stage, Target};
+use crate::latency::{self, Latency};
 
 /// The timelines in the making, by target and place of the stream.
 #[derive(Debug, Default)]
@@ -76,13 +76,13 @@ impl Timelines {
 }
 
 fn push_latency(load: &mut LoadColumns, latency: Option<&Latency>) {
-    let us = |percentile| Some(latency?.percentile_ns(percentile)? as f64 / 1000.0);
-    load.p50_us.push(us(50.0));
-    load.p90_us.push(us(90.0));
-    load.p95_us.push(us(95.0));
-    load.p99_us.push(us(99.0));
-    load.p999_us.push(us(99.9));
-    load.max_us.push(latency.and_then(Latency::max_ns).map(|ns| ns as f64 / 1000.0));
+    let known = latency.and_then(Percentiles::of);
+    load.p50_us.push(known.map(|of| of.p50_us));
+    load.p90_us.push(known.map(|of| of.p90_us));
+    load.p95_us.push(known.map(|of| of.p95_us));
+    load.p99_us.push(known.map(|of| of.p99_us));
+    load.p999_us.push(known.map(|of| of.p999_us));
+    load.max_us.push(known.map(|of| of.max_us));
 }
 
 /// A column of the pool begins with the first stage whose clients share connections, and is empty before.
@@ -93,28 +93,18 @@ fn push_pool(load: &mut LoadColumns, interval: &Interval) {
     let before = load.t_s.len() - 1;
     let columns = load.pool.get_or_insert_with(|| PoolLoad::unknown(before));
     let pool = interval.pool.as_ref();
-    let wait = merged(interval, |of_type| of_type.wait.as_ref());
+    let wait = latency::sum(interval.types.iter().filter_map(|of_type| of_type.wait.as_ref()));
     columns.in_use.push(pool.map(|pool| pool.in_use_mean));
     columns.idle.push(pool.map(|pool| (f64::from(pool.connections) - pool.in_use_mean).max(0.0)));
     columns.waiting.push(pool.map(|pool| pool.waiting_mean));
-    columns.wait_p99_us.push(wait.and_then(|wait| Some(wait.percentile_ns(99.0)? as f64 / 1000.0)));
+    columns.wait_p99_us.push(wait.and_then(|wait| wait.percentile_us(99.0)));
 }
 
 /// Response time in an open loop and over a pool, else service time, of all types.
 fn latency<'a>(stage: &Stage, interval: &'a Interval) -> Option<Cow<'a, Latency>> {
     if response_differs(stage) {
-        merged(interval, |of_type| of_type.response.as_ref())
+        latency::sum(interval.types.iter().filter_map(|of_type| of_type.response.as_ref()))
     } else {
-        merged(interval, |of_type| Some(&of_type.service))
+        latency::sum(interval.types.iter().map(|of_type| &of_type.service))
     }
-}
-
-fn merged<'a>(
-    interval: &'a Interval,
-    pick: impl Fn(&'a TypeInterval) -> Option<&'a Latency>,
-) -> Option<Cow<'a, Latency>> {
-    let mut latencies = interval.types.iter().filter_map(pick);
-    let mut merged = Cow::Borrowed(latencies.next()?);
-    latencies.filter(|latency| !latency.is_empty()).for_each(|latency| merged.to_mut().merge(latency));
-    Some(merged)
 }

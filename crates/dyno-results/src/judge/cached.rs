@@ -1,6 +1,6 @@
 //! `cached`: the data fit into memory, so that reads say nothing of the disk.
 
-use super::evidence::{headlines, reading, setting};
+use super::evidence::{headlines, setting};
 use crate::document::Report;
 use crate::event::{Data, Finding, Severity, Subject};
 use crate::format;
@@ -70,6 +70,6 @@ fn lowest_hit_share(report: &Report, data: &Data) -> Option<f64> {
         .filter(|(series, _)| {
             series.target == data.target && series.workload.split('/').next() == Some(data.workload.as_str())
         })
-        .filter_map(|(_, result)| reading(result, "cache_hit_share"))
+        .filter_map(|(_, result)| result.reading("cache_hit_share"))
         .reduce(f64::min)
 }

@@ -1,7 +1,7 @@
 //! `driver-bound`: the load generator was the limit, or was late.
 
 use super::evidence::{loads, stage_name};
-use super::gathered::{InStage, gather};
+use super::gathered::gather_alike;
 use crate::document::{Report, StageResult};
 use crate::event::{Finding, Severity};
 use crate::format;
@@ -15,18 +15,10 @@ const CLIENTS_AT_WORK_MAX: f64 = 0.5;
 const LAG_P50_US_MAX: f64 = 250.0;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
-    let found = loads(report).into_iter().filter_map(|(series, result)| {
-        Some(InStage {
-            series,
-            result,
-            severity: Severity::Doubt,
-            evidence: busy(result).or_else(|| late(result))?,
-            advice: "the database may be able to do more than was measured: give the driver more threads or \
-                     processors, or a machine of its own"
-                .to_owned(),
-        })
-    });
-    gather(report, "driver-bound", found)
+    let advice = "the database may be able to do more than was measured: give the driver more threads or \
+                  processors, or a machine of its own";
+    let rule = ("driver-bound", Severity::Doubt, advice);
+    gather_alike(report, rule, loads(report), |_, result| busy(result).or_else(|| late(result)))
 }
 
 fn busy(result: &StageResult) -> Option<String> {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::evidence::{series_subject, stage_name};
-use crate::document::{Report, Series, StageResult};
+use crate::document::{Report, Series, StageResult, Totals};
 use crate::event::{Finding, Severity, StageKind};
 use crate::format;
 use crate::words::list;
@@ -67,8 +67,8 @@ fn advice(measured: &[&StageResult], warm_ups: &[&StageResult]) -> String {
 fn severity(result: &StageResult) -> Severity {
     let troubles = Troubles::of(result);
     let clients = result.stage.clients.max(result.stage.clients_end.unwrap_or(0));
-    let lost_share = share(troubles.lost_s, result.seconds * f64::from(clients));
-    match share((troubles.failed + troubles.unknown) as f64, troubles.ended as f64) {
+    let lost_share = share(troubles.totals.lost_s, result.seconds * f64::from(clients));
+    match share(troubles.totals.bad_with_drain() as f64, troubles.totals.ended_with_drain() as f64) {
         failed if failed >= FAILED_SHARE_INVALID => Severity::Invalid,
         _ if lost_share >= LOST_SHARE_INVALID => Severity::Invalid,
         failed if failed >= FAILED_SHARE_DOUBT => Severity::Doubt,
@@ -93,39 +93,22 @@ fn told(stages: &[&StageResult]) -> Option<String> {
 /// What did not go well in some stages, their drains included: a failure that comes late is one all the same.
 #[derive(Debug, Default)]
 struct Troubles<'a> {
-    /// Transactions that ended in any way.
-    ended: u64,
-    failed: u64,
-    unknown: u64,
-    retries: u64,
-    reconnects: u64,
-    lost_s: f64,
+    totals: Totals,
     aborted: u64,
     codes: BTreeMap<&'a str, u64>,
 }
 
 impl<'a> Troubles<'a> {
     fn of(result: &'a StageResult) -> Self {
-        let totals = &result.totals;
         Self {
-            ended: totals.done_with_drain + totals.failed_with_drain + totals.unknown_with_drain,
-            failed: totals.failed_with_drain,
-            unknown: totals.unknown_with_drain,
-            retries: totals.retries,
-            reconnects: totals.reconnects,
-            lost_s: totals.lost_s,
+            totals: result.totals,
             aborted: u64::from(result.clients_aborted),
             codes: result.errors.iter().map(|(code, times)| (code.as_str(), *times)).collect(),
         }
     }
 
     fn add(&mut self, other: &Self) {
-        self.ended += other.ended;
-        self.failed += other.failed;
-        self.unknown += other.unknown;
-        self.retries += other.retries;
-        self.reconnects += other.reconnects;
-        self.lost_s += other.lost_s;
+        self.totals.add(&other.totals);
         self.aborted += other.aborted;
         for (code, times) in &other.codes {
             *self.codes.entry(code).or_default() += times;
@@ -133,8 +116,9 @@ impl<'a> Troubles<'a> {
     }
 
     fn is_any(&self) -> bool {
-        let counted = self.failed + self.unknown + self.retries + self.reconnects + self.aborted;
-        counted > 0 || self.lost_s > 0.0 || !self.codes.is_empty()
+        let Totals { retries, reconnects, lost_s, .. } = self.totals;
+        let counted = self.totals.bad_with_drain() + retries + reconnects + self.aborted;
+        counted > 0 || lost_s > 0.0 || !self.codes.is_empty()
     }
 
     /// Codes with how often they came, the most frequent first.
@@ -145,24 +129,26 @@ impl<'a> Troubles<'a> {
     }
 
     fn words(&self) -> String {
-        let failed_share = format::share(share(self.failed as f64, self.ended as f64));
-        let lost = format::latency_us(self.lost_s * 1e6);
+        let totals = &self.totals;
+        let (failed, ended) = (totals.failed_with_drain, totals.ended_with_drain());
+        let failed_share = format::share(share(failed as f64, ended as f64));
+        let lost = format::latency_us(totals.lost_s * 1e6);
+        let count = format::count;
         let parts: Vec<String> = [
             (
-                self.failed > 0,
-                format!(
-                    "{} of {} transactions failed ({failed_share})",
-                    format::count(self.failed),
-                    format::count(self.ended)
-                ),
+                failed > 0,
+                format!("{} of {} transactions failed ({failed_share})", count(failed), count(ended)),
             ),
-            (self.unknown > 0, format!("the outcome of {} is unknown", format::count(self.unknown))),
-            (self.retries > 0, format!("{} retries were made", format::count(self.retries))),
             (
-                self.reconnects > 0,
-                format!("{} connections were lost and reopened", format::count(self.reconnects)),
+                totals.unknown_with_drain > 0,
+                format!("the outcome of {} is unknown", count(totals.unknown_with_drain)),
             ),
-            (self.lost_s > 0.0, format!("broken connections cost {lost} of the clients' time")),
+            (totals.retries > 0, format!("{} retries were made", count(totals.retries))),
+            (
+                totals.reconnects > 0,
+                format!("{} connections were lost and reopened", count(totals.reconnects)),
+            ),
+            (totals.lost_s > 0.0, format!("broken connections cost {lost} of the clients' time")),
             (self.aborted > 0, format!("{} gave up", format::counted(self.aborted, "client"))),
         ]
         .into_iter()

@@ -68,8 +68,7 @@ pub(super) fn setting<'a>(report: &'a Report, target: &str, name: &str) -> Optio
 
 /// Processors of the host that driver and target share: what the cgroup allows, or what the kernel shows.
 pub(super) fn shared_cpus(report: &Report, target: &str) -> Option<f64> {
-    let with_role = |role: &str| report.hosts.iter().find(|host| host.roles.iter().any(|of| of == role));
-    let host = with_role(target).or_else(|| with_role("driver"))?;
+    let host = report.host(target).or_else(|| report.host("driver"))?;
     host.cpus_limit.or_else(|| host.cpus.map(f64::from))
 }
 
@@ -77,11 +76,6 @@ pub(super) fn shared_cpus(report: &Report, target: &str) -> Option<f64> {
 pub(super) fn stage_name_in_run(report: &Report, result: &StageResult) -> String {
     let name = stage_name(result);
     if report.targets.len() > 1 { format!("{}: {name}", result.stage.target) } else { name }
-}
-
-/// What was read while a stage's load ran, by the key under which its resources show it.
-pub(super) fn reading(result: &StageResult, key: &str) -> Option<f64> {
-    result.resources.get(key).copied()
 }
 
 /// Whether a stage's transactions write: by what their statements did where that is known, else by the database's own
@@ -92,7 +86,7 @@ pub(super) fn writes(result: &StageResult) -> Option<bool> {
     }
     let changed: Vec<f64> = ["tuples_inserted_per_s", "tuples_updated_per_s", "tuples_deleted_per_s"]
         .iter()
-        .filter_map(|key| reading(result, key))
+        .filter_map(|key| result.reading(key))
         .collect();
     let tps = result.throughput.map(|throughput| throughput.mean).filter(|tps| *tps > 0.0)?;
     (!changed.is_empty()).then(|| changed.iter().sum::<f64>() / tps >= ROWS_CHANGED_MIN)
@@ -100,7 +94,7 @@ pub(super) fn writes(result: &StageResult) -> Option<bool> {
 
 /// Processors that the driver took while a stage's load ran.
 pub(super) fn driver_cores(result: &StageResult) -> Option<f64> {
-    reading(result, "driver_cpu_cores").or_else(|| {
+    result.reading("driver_cpu_cores").or_else(|| {
         let us_per_transaction = result.driver_cpu_us_per_transaction?;
         Some(us_per_transaction * result.throughput?.mean / 1e6)
     })

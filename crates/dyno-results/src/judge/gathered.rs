@@ -18,6 +18,20 @@ pub(super) struct InStage<'a> {
     pub(super) advice: String,
 }
 
+/// As [`gather`] of a rule that says the same of every stage in which it finds something.
+pub(super) fn gather_alike<'a>(
+    report: &Report,
+    (code, severity, advice): (&str, Severity, &str),
+    stages: impl IntoIterator<Item = (&'a Series, &'a StageResult)>,
+    evidence: impl Fn(&'a Series, &'a StageResult) -> Option<String>,
+) -> Vec<Finding> {
+    let found = stages.into_iter().filter_map(|(series, result)| {
+        let (evidence, advice) = (evidence(series, result)?, advice.to_owned());
+        Some(InStage { series, result, severity, evidence, advice })
+    });
+    gather(report, code, found)
+}
+
 /// A finding for each series in which anything was found, in the order of the series.
 pub(super) fn gather<'a>(
     report: &Report,

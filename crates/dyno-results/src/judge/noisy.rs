@@ -1,7 +1,7 @@
 //! `noisy`: a headline figure that rests on too little, scatters too much, or contradicts the series' own ladder.
 
 use super::evidence::{headlines, stage_name};
-use super::gathered::{InStage, gather};
+use super::gathered::gather_alike;
 use crate::document::{Peak, Report, Series, StageResult};
 use crate::event::{Arrival, Finding, Severity};
 use crate::format;
@@ -16,18 +16,9 @@ const BELOW_PEAK_SHARE_MAX: f64 = 0.10;
 const TRANSACTIONS_MIN: u64 = 100;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
-    let found = headlines(report).into_iter().filter_map(|(series, result)| {
-        Some(InStage {
-            series,
-            result,
-            severity: Severity::Doubt,
-            evidence: told(series, result)?,
-            advice: "measure for longer on a machine on which nothing else runs, and repeat the run before \
-                     you rely on the figure"
-                .to_owned(),
-        })
-    });
-    gather(report, "noisy", found)
+    let advice = "measure for longer on a machine on which nothing else runs, and repeat the run before you rely on \
+                  the figure";
+    gather_alike(report, ("noisy", Severity::Doubt, advice), headlines(report), told)
 }
 
 /// Everything that makes one stage's figure noisy.

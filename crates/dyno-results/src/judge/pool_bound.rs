@@ -1,7 +1,7 @@
 //! `pool-bound`: transactions waited longer for a connection than for the server.
 
 use super::evidence::{loads, stage_name};
-use super::gathered::{InStage, gather};
+use super::gathered::gather_alike;
 use crate::document::{Report, StageResult};
 use crate::event::{Arrival, Finding, Severity};
 use crate::format;
@@ -10,19 +10,10 @@ use crate::format;
 const POOL_FULL: f64 = 0.95;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
-    let found = loads(report).into_iter().filter(|(_, result)| is_paced(result));
-    let found = found.filter_map(|(series, result)| {
-        Some(InStage {
-            series,
-            result,
-            severity: Severity::Doubt,
-            evidence: evidence(result)?,
-            advice: "the response times are those of the pool, not of the server: give the clients more \
-                     connections (--connections) or less load"
-                .to_owned(),
-        })
-    });
-    gather(report, "pool-bound", found)
+    let advice = "the response times are those of the pool, not of the server: give the clients more connections \
+                  (--connections) or less load";
+    let paced = loads(report).into_iter().filter(|(_, result)| is_paced(result));
+    gather_alike(report, ("pool-bound", Severity::Doubt, advice), paced, |_, result| evidence(result))
 }
 
 /// Clients that send as soon as they are answered always wait for a connection: `closed-loop-latency` says so.

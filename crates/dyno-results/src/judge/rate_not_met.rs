@@ -1,7 +1,7 @@
 //! `rate-not-met`: the server did not keep up with an open load, so that response times grow for as long as it lasts.
 
 use super::evidence::{loads, stage_name};
-use super::gathered::{InStage, gather};
+use super::gathered::gather_alike;
 use crate::document::{Report, StageResult};
 use crate::event::{Arrival, Finding, Severity, StageKind};
 use crate::format;
@@ -13,20 +13,11 @@ const SHORTFALL_MIN: f64 = 0.02;
 const DEVIATIONS: f64 = 4.0;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
+    let advice = "lower the rate or allow more clients; the response times show how the backlog grew, not how fast the \
+                  server answers";
     // A ladder of rates is there to go beyond what can be met: where it did is what `saturated` says.
-    let found = loads(report).into_iter().filter(|(_, result)| result.stage.kind != StageKind::Ladder);
-    let found = found.filter_map(|(series, result)| {
-        Some(InStage {
-            series,
-            result,
-            severity: Severity::Doubt,
-            evidence: evidence(result)?,
-            advice: "lower the rate or allow more clients; the response times show how the backlog grew, \
-                     not how fast the server answers"
-                .to_owned(),
-        })
-    });
-    gather(report, "rate-not-met", found)
+    let loads = loads(report).into_iter().filter(|(_, result)| result.stage.kind != StageKind::Ladder);
+    gather_alike(report, ("rate-not-met", Severity::Doubt, advice), loads, |_, result| evidence(result))
 }
 
 fn evidence(result: &StageResult) -> Option<String> {

@@ -1,6 +1,6 @@
 //! `saturated`: where a ramp was saturated, and what was at its limit there.
 
-use super::evidence::{reading, series_subject};
+use super::evidence::series_subject;
 use crate::document::{Limit, Report, Saturation, Series};
 use crate::event::{Finding, Severity, Subject};
 use crate::statistics::saturation::LoadStep;
@@ -76,17 +76,13 @@ fn advice(report: &Report, series: &Series, saturation: &Saturation) -> String {
 /// cannot be told.
 fn others_took_most(report: &Report, series: &Series, saturation: &Saturation) -> bool {
     let Some(result) = report.stage(saturation.stage) else { return false };
-    let same_host = report.targets.iter().find(|target| target.name == series.target).map(|it| it.same_host);
-    let driver = match same_host.flatten() {
-        Some(true) => reading(result, "driver_cpu_cores"),
+    let driver = match report.target(&series.target).and_then(|target| target.same_host) {
+        Some(true) => result.reading("driver_cpu_cores"),
         Some(false) => Some(0.0),
         None => None,
     };
-    let read = |key: &str| reading(result, key);
-    let busy = || {
-        let rest = read("cpu_idle_share")? + read("cpu_iowait_share").unwrap_or(0.0);
-        Some((1.0 - rest - read("cpu_steal_share").unwrap_or(0.0)) * read("cpus")?)
-    };
+    let read = |key: &str| result.reading(key);
+    let busy = || Some((result.busy_share()? - read("cpu_steal_share").unwrap_or(0.0)) * read("cpus")?);
     let own = read("server_cpu_cores").zip(driver).map(|(server, driver)| server + driver);
     own.zip(busy()).is_some_and(|(own, busy)| own < busy / 2.0)
 }

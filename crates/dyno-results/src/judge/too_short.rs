@@ -1,6 +1,6 @@
 //! `too-short`: no checkpoint began in a hold that writes, so that its figures lack a cost that returns for ever.
 
-use super::evidence::{headlines, reading, setting, stage_name, writes};
+use super::evidence::{headlines, setting, stage_name, writes};
 use super::gathered::{InStage, gather};
 use super::settings_changed::with_unit;
 use crate::document::{Report, StageResult};
@@ -11,7 +11,7 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
     let found = headlines(report)
         .into_iter()
         .filter(|(_, result)| result.stage.kind == StageKind::Hold && writes(result) == Some(true))
-        .filter(|(_, result)| reading(result, "checkpoints") == Some(0.0))
+        .filter(|(_, result)| result.reading("checkpoints") == Some(0.0))
         .map(|(series, result)| InStage {
             series,
             result,
@@ -28,7 +28,8 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
 }
 
 fn evidence(result: &StageResult) -> String {
-    let wal = reading(result, "wal_bytes_per_s")
+    let wal = result
+        .reading("wal_bytes_per_s")
         .map(|per_s| format!(" while {} of WAL were written each second", format::bytes(per_s as u64)))
         .unwrap_or_default();
     format!("no checkpoint began in {}{wal}: its cost is not in the figures", stage_name(result))

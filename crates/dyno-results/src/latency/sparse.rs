@@ -124,10 +124,6 @@ impl Sparse {
         self.counts.last().map_or(0, |(place, _)| highest(*place))
     }
 
-    pub(super) fn min(&self) -> u64 {
-        self.counts.first().map_or(0, |(place, _)| lowest(*place))
-    }
-
     pub(super) fn mean(&self) -> f64 {
         let total = self.total as f64;
         let middle = |place: u32| lowest(place) + (width(place) >> 1);

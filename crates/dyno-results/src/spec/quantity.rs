@@ -8,8 +8,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use schemars::JsonSchema;
-use serde::Serializer;
-use serde::de::{self, Deserializer, Visitor};
+use serde::de::{self, Deserializer};
+use serde::{Deserialize, Serializer};
 
 pub use self::steps::{Quantity, Steps};
 
@@ -198,41 +198,22 @@ impl fmt::Display for Clients {
 pub fn from_text<'de, D: Deserializer<'de>, T: FromStr<Err = String>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
-    struct Quantity;
-
-    impl<'de> Visitor<'de> for Quantity {
-        type Value = String;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a text such as \"30s\", a number, or a list of numbers")
-        }
-
-        fn visit_str<E: de::Error>(self, text: &str) -> Result<String, E> {
-            Ok(text.to_owned())
-        }
-
-        fn visit_u64<E: de::Error>(self, number: u64) -> Result<String, E> {
-            Ok(number.to_string())
-        }
-
-        fn visit_i64<E: de::Error>(self, number: i64) -> Result<String, E> {
-            Ok(number.to_string())
-        }
-
-        fn visit_f64<E: de::Error>(self, number: f64) -> Result<String, E> {
-            Ok(number.to_string())
-        }
-
-        fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<String, A::Error> {
-            let mut numbers: Vec<String> = Vec::new();
-            while let Some(number) = list.next_element::<u32>()? {
-                numbers.push(number.to_string());
-            }
-            Ok(numbers.join(","))
-        }
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected a text such as \"30s\", a number, or a list of numbers")]
+    enum Written {
+        Text(String),
+        Whole(i64),
+        Number(f64),
+        List(Vec<u32>),
     }
 
-    deserializer.deserialize_any(Quantity)?.parse().map_err(de::Error::custom)
+    let text = match Written::deserialize(deserializer)? {
+        Written::Text(text) => text,
+        Written::Whole(number) => number.to_string(),
+        Written::Number(number) => number.to_string(),
+        Written::List(numbers) => numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(","),
+    };
+    text.parse().map_err(de::Error::custom)
 }
 
 /// Quantities are written and read as their text.

@@ -3,6 +3,7 @@
 //! The interval of a rung says how throughput varied within it, and nothing of what differs from one rung to the
 //! next (a checkpoint, another tenant). No rung is therefore taken to be known better than [`UNCERTAINTY_MIN`].
 
+use super::saturation::LoadStep;
 use crate::document::{Estimate, Peak};
 
 /// Least half-width of a rung when rungs are compared, share of its mean.
@@ -17,24 +18,6 @@ pub const FLAT_RUNGS: usize = 2;
 /// What the clients must have grown by over these rungs: of a rung with two percent more of them no rise could be seen.
 pub const FLAT_GROWTH: f64 = 1.25;
 
-/// One rung of a ladder.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rung {
-    /// The stage's id.
-    pub stage: u32,
-    pub clients: u32,
-    pub throughput: Estimate,
-}
-
-/// Whether a ladder under way should go on to more clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
-    /// Throughput may still rise.
-    Continue,
-    /// The peak has been passed, for this reason.
-    Stop(Passed),
-}
-
 /// Why a peak counts as passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passed {
@@ -44,22 +27,12 @@ pub enum Passed {
     NoFurtherRise,
 }
 
-/// Says whether a ladder should go on, from its rungs so far. The order does not matter; rungs that were cut short
-/// are to be left out.
-#[must_use]
-pub fn decide(rungs: &[Rung]) -> Decision {
-    match passed(&ascending(rungs)) {
-        Some(passed) => Decision::Stop(passed),
-        None => Decision::Continue,
-    }
-}
-
 /// The peak of a ladder: the rung with the highest mean. `None` without rungs.
 ///
 /// Being the highest of several noisy means, the peak's own is a little too high on average; a hold at the same
 /// client count says what is sustained.
 #[must_use]
-pub fn peak(rungs: &[Rung]) -> Option<Peak> {
+pub fn peak(rungs: &[LoadStep]) -> Option<Peak> {
     let rungs = ascending(rungs);
     let best = highest(&rungs)?;
     let mut clients_indistinguishable: Vec<u32> =
@@ -95,23 +68,27 @@ fn in_ranges(tried: &[u32], alike: &[u32], peak: u32) -> Option<String> {
     (!ranges.is_empty()).then(|| ranges.join(", "))
 }
 
-fn ascending(rungs: &[Rung]) -> Vec<Rung> {
+fn ascending(rungs: &[LoadStep]) -> Vec<LoadStep> {
     let mut rungs = rungs.to_vec();
     rungs.sort_by_key(|rung| (rung.clients, rung.stage));
     rungs
 }
 
 /// The first of the rungs with the highest mean.
-fn highest(rungs: &[Rung]) -> Option<&Rung> {
+fn highest(rungs: &[LoadStep]) -> Option<&LoadStep> {
     rungs.iter().reduce(|best, rung| if rung.throughput.mean > best.throughput.mean { rung } else { best })
 }
 
-fn passed(rungs: &[Rung]) -> Option<Passed> {
-    let best = highest(rungs)?;
+/// Why the peak of the rungs so far counts as passed; `None` where throughput may still rise. The order does not matter;
+/// rungs that were cut short are to be left out.
+#[must_use]
+pub fn passed(rungs: &[LoadStep]) -> Option<Passed> {
+    let rungs = ascending(rungs);
+    let best = highest(&rungs)?;
     if rungs.iter().any(|rung| rung.clients > best.clients && upper(rung) < lower(best)) {
         return Some(Passed::ClearlySlower);
     }
-    let flat_from = |rung: &Rung| {
+    let flat_from = |rung: &LoadStep| {
         let mut further = rungs.iter().filter(|other| other.clients > rung.clients).peekable();
         let most = further.clone().map(|other| other.clients).max().unwrap_or(0);
         let grown = f64::from(most) >= FLAT_GROWTH * f64::from(rung.clients);
@@ -122,15 +99,15 @@ fn passed(rungs: &[Rung]) -> Option<Passed> {
 }
 
 /// Whether `after` is higher than `before`: clearly, or by so much that it would be rash to say it is not.
-fn rises(before: &Rung, after: &Rung) -> bool {
+fn rises(before: &LoadStep, after: &LoadStep) -> bool {
     lower(after) > upper(before) || after.throughput.mean > before.throughput.mean * (1.0 + RISE_MIN)
 }
 
-fn lower(rung: &Rung) -> f64 {
+fn lower(rung: &LoadStep) -> f64 {
     rung.throughput.mean - uncertainty(&rung.throughput)
 }
 
-fn upper(rung: &Rung) -> f64 {
+fn upper(rung: &LoadStep) -> f64 {
     rung.throughput.mean + uncertainty(&rung.throughput)
 }
 
@@ -146,8 +123,8 @@ mod tests {
     use super::*;
 
     /// Rungs of clients, mean and half-width.
-    fn ladder(rungs: &[(u32, f64, Option<f64>)]) -> Vec<Rung> {
-        let rung = |(stage, (clients, mean, half_width)): (usize, &(u32, f64, Option<f64>))| Rung {
+    fn ladder(rungs: &[(u32, f64, Option<f64>)]) -> Vec<LoadStep> {
+        let rung = |(stage, (clients, mean, half_width)): (usize, &(u32, f64, Option<f64>))| LoadStep {
             stage: stage as u32,
             clients: *clients,
             throughput: Estimate {
@@ -156,6 +133,11 @@ mod tests {
                 samples: 5,
                 effective_samples: Some(5.0),
             },
+            rate_per_s: None,
+            p99_us: None,
+            done: 0,
+            failed: 0,
+            processors: None,
         };
         rungs.iter().enumerate().map(rung).collect()
     }
@@ -175,7 +157,7 @@ mod tests {
     fn a_rising_ladder_goes_on() {
         let rungs = ladder(&[(1, 100.0, Some(2.0)), (2, 190.0, Some(3.0)), (4, 350.0, Some(5.0))]);
         for tried in 1..=3 {
-            assert_eq!(decide(&rungs[..tried]), Decision::Continue);
+            assert_eq!(passed(&rungs[..tried]), None);
         }
         let peak = peak(&rungs).unwrap();
         assert_eq!((peak.clients, peak.passed), (4, false));
@@ -185,7 +167,7 @@ mod tests {
     #[test]
     fn a_clearly_slower_rung_ends_the_ladder() {
         let rungs = ladder(&[(4, 350.0, Some(5.0)), (8, 400.0, Some(5.0)), (16, 370.0, Some(5.0))]);
-        assert_eq!(decide(&rungs), Decision::Stop(Passed::ClearlySlower));
+        assert_eq!(passed(&rungs), Some(Passed::ClearlySlower));
         let peak = peak(&rungs).unwrap();
         assert_eq!((peak.stage, peak.clients, peak.passed), (1, 8, true));
     }
@@ -193,8 +175,8 @@ mod tests {
     #[test]
     fn a_rung_that_may_be_slower_does_not_end_it_but_two_do() {
         let rungs = ladder(&[(8, 400.0, Some(15.0)), (16, 390.0, Some(15.0)), (32, 395.0, Some(15.0))]);
-        assert_eq!(decide(&rungs[..2]), Decision::Continue);
-        assert_eq!(decide(&rungs), Decision::Stop(Passed::NoFurtherRise));
+        assert_eq!(passed(&rungs[..2]), None);
+        assert_eq!(passed(&rungs), Some(Passed::NoFurtherRise));
         let peak = peak(&rungs).unwrap();
         assert_eq!(peak.clients_indistinguishable, [8, 16, 32]);
         assert_eq!(peak.indistinguishable_from.as_deref(), Some("16–32"));
@@ -203,7 +185,7 @@ mod tests {
     #[test]
     fn a_plateau_that_creeps_up_within_its_noise_ends() {
         let rungs = ladder(&[(8, 400.0, Some(10.0)), (16, 405.0, Some(10.0)), (32, 409.0, Some(10.0))]);
-        assert_eq!(decide(&rungs), Decision::Stop(Passed::NoFurtherRise));
+        assert_eq!(passed(&rungs), Some(Passed::NoFurtherRise));
         let peak = peak(&rungs).unwrap();
         assert_eq!((peak.clients, peak.passed), (32, true));
     }
@@ -211,28 +193,28 @@ mod tests {
     #[test]
     fn a_rise_hidden_in_noise_goes_on() {
         let rungs = ladder(&[(1, 100.0, Some(60.0)), (2, 130.0, Some(60.0)), (4, 160.0, Some(60.0))]);
-        assert_eq!(decide(&rungs), Decision::Continue);
+        assert_eq!(passed(&rungs), None);
     }
 
     #[test]
     fn a_small_rise_that_is_clear_goes_on() {
         let rungs = ladder(&[(8, 400.0, Some(1.0)), (16, 410.0, Some(1.0)), (32, 419.0, Some(1.0))]);
-        assert_eq!(decide(&rungs), Decision::Continue);
+        assert_eq!(passed(&rungs), None);
     }
 
     #[test]
     fn no_rung_is_taken_to_be_known_to_a_thousandth() {
         // Apart by half a percent, each "known" to a hundredth of one.
         let rungs = ladder(&[(8, 400.0, Some(0.04)), (16, 398.0, Some(0.04))]);
-        assert_eq!(decide(&rungs), Decision::Continue);
+        assert_eq!(passed(&rungs), None);
         assert_eq!(peak(&rungs).unwrap().clients_indistinguishable, [8, 16]);
     }
 
     #[test]
-    fn rungs_too_short_for_an_interval_still_decide() {
+    fn rungs_too_short_for_an_interval_still_passed() {
         let rungs = ladder(&[(1, 100.0, None), (2, 190.0, None), (4, 150.0, None)]);
-        assert_eq!(decide(&rungs[..2]), Decision::Continue);
-        assert_eq!(decide(&rungs), Decision::Stop(Passed::ClearlySlower));
+        assert_eq!(passed(&rungs[..2]), None);
+        assert_eq!(passed(&rungs), Some(Passed::ClearlySlower));
     }
 
     #[test]
@@ -241,9 +223,9 @@ mod tests {
         let peak_as_ran = peak(&rungs).unwrap();
         rungs.reverse();
         assert_eq!(peak(&rungs).unwrap().clients, peak_as_ran.clients);
-        assert_eq!(decide(&rungs), Decision::Stop(Passed::ClearlySlower));
+        assert_eq!(passed(&rungs), Some(Passed::ClearlySlower));
         assert!(peak(&[]).is_none());
-        assert_eq!(decide(&[]), Decision::Continue);
+        assert_eq!(passed(&[]), None);
     }
 
     #[test]
@@ -252,16 +234,16 @@ mod tests {
         let rungs: Vec<(u32, f64, Option<f64>)> =
             (50..=63).map(|clients| (clients, f64::from(clients) * 10.0, Some(20.0))).collect();
         for tried in 1..=rungs.len() {
-            assert_eq!(decide(&ladder(&rungs[..tried])), Decision::Continue, "{tried}");
+            assert_eq!(passed(&ladder(&rungs[..tried])), None, "{tried}");
         }
         let flat: Vec<(u32, f64, Option<f64>)> =
             (50..=63).map(|clients| (clients, 500.0, Some(20.0))).collect();
-        assert_eq!(decide(&ladder(&flat)), Decision::Stop(Passed::NoFurtherRise));
+        assert_eq!(passed(&ladder(&flat)), Some(Passed::NoFurtherRise));
     }
 
     #[test]
     fn a_dip_before_the_peak_does_not_end_the_ladder() {
         let rungs = ladder(&[(1, 100.0, Some(2.0)), (2, 80.0, Some(2.0)), (4, 200.0, Some(2.0))]);
-        assert_eq!(decide(&rungs), Decision::Continue);
+        assert_eq!(passed(&rungs), None);
     }
 }

@@ -8,7 +8,7 @@
 
 mod flat;
 
-use crate::document::{Estimate, SaturationSign, StageResult};
+use crate::document::{Estimate, SHORTFALL, SaturationSign, StageResult};
 use crate::format;
 
 /// Steps beyond the one at which a target was saturated that must show the same.
@@ -28,8 +28,6 @@ pub const IDLE_ENOUGH: f64 = 0.1;
 pub const FAILED_SHARE: f64 = 0.01;
 /// Failures that were there from the beginning are none of the load's: they must have become so many times as many.
 pub const FAILED_GROWTH: f64 = 3.0;
-/// Missing transactions of an open load from this share on are a sign, as in the finding `rate-not-met`.
-pub const SHORTFALL: f64 = 0.02;
 /// Arrivals vary by themselves: standard deviations of their number that are let pass.
 pub const SHORTFALL_DEVIATIONS: f64 = 4.0;
 
@@ -115,14 +113,12 @@ fn disturbed(steps: &[LoadStep], index: usize) -> bool {
         && growth.is_some_and(|(taken, least)| taken >= TAKEN_GROWTH * least)
 }
 
-/// [`Found`] among steps by load ascending.
-struct Sign {
-    at: usize,
-    sign: SaturationSign,
-    evidence: String,
-}
+impl SaturationPoint {
+    /// At the step with this index.
+    fn new(at: usize, sign: SaturationSign, evidence: String) -> Self {
+        Self { at, last_good: at.checked_sub(1), sign, evidence }
+    }
 
-impl Sign {
     /// Steps that were not looked at are told.
     fn without(mut self, left_out: usize) -> Self {
         if left_out > 0 {
@@ -136,13 +132,8 @@ impl Sign {
     }
 
     /// The same among all steps, of which `order` are those that were looked at.
-    fn placed(self, order: &[usize]) -> SaturationPoint {
-        SaturationPoint {
-            at: order[self.at],
-            last_good: self.at.checked_sub(1).map(|before| order[before]),
-            sign: self.sign,
-            evidence: self.evidence,
-        }
+    fn placed(self, order: &[usize]) -> Self {
+        Self { at: order[self.at], last_good: self.last_good.map(|before| order[before]), ..self }
     }
 }
 
@@ -226,7 +217,7 @@ fn lasted(seconds: f64, least_s: f64) -> bool {
     seconds >= 0.95 * least_s
 }
 
-fn errors(steps: &[&LoadStep]) -> Option<Sign> {
+fn errors(steps: &[&LoadStep]) -> Option<SaturationPoint> {
     // The least of the first steps: one of them may have met something that was none of the load's.
     let usual = steps.iter().take(BEYOND_MIN + 1).map(|step| step.failed_share()).reduce(f64::min)?;
     let from = FAILED_SHARE.max(FAILED_GROWTH * usual);
@@ -238,20 +229,17 @@ fn errors(steps: &[&LoadStep]) -> Option<Sign> {
             format!(", against {} at {}", format::share(steps[before].failed_share()), steps[before].words())
         })
         .unwrap_or_default();
-    Some(Sign {
-        at,
-        sign: SaturationSign::Errors,
-        evidence: format!(
-            "from {} on transactions failed: {} of them there and {} at {}{before}",
-            first.words(),
-            format::share(first.failed_share()),
-            format::share(last.failed_share()),
-            last.words()
-        ),
-    })
+    let evidence = format!(
+        "from {} on transactions failed: {} of them there and {} at {}{before}",
+        first.words(),
+        format::share(first.failed_share()),
+        format::share(last.failed_share()),
+        last.words()
+    );
+    Some(SaturationPoint::new(at, SaturationSign::Errors, evidence))
 }
 
-fn rate_not_met(steps: &[&LoadStep]) -> Option<Sign> {
+fn rate_not_met(steps: &[&LoadStep]) -> Option<SaturationPoint> {
     let at = from_which_on(steps, |step| step.shortfall().is_some())
         .filter(|at| lasted(steps[at + 1..].iter().map(|step| step.seconds()).sum(), BEYOND_S_MIN))?;
     let (first, last) = (steps[at], steps.last()?);
@@ -259,18 +247,15 @@ fn rate_not_met(steps: &[&LoadStep]) -> Option<Sign> {
         .checked_sub(1)
         .map(|before| format!("; {} was still met", steps[before].words()))
         .unwrap_or_default();
-    Some(Sign {
-        at,
-        sign: SaturationSign::RateNotMet,
-        evidence: format!(
-            "of {} asked for {}/s ended ({} are missing), and of {} {}/s{before}",
-            first.words(),
-            format::long(first.ended_per_s()),
-            format::share(first.shortfall()?),
-            last.words(),
-            format::long(last.ended_per_s())
-        ),
-    })
+    let evidence = format!(
+        "of {} asked for {}/s ended ({} are missing), and of {} {}/s{before}",
+        first.words(),
+        format::long(first.ended_per_s()),
+        format::share(first.shortfall()?),
+        last.words(),
+        format::long(last.ended_per_s())
+    );
+    Some(SaturationPoint::new(at, SaturationSign::RateNotMet, evidence))
 }
 
 #[cfg(test)]

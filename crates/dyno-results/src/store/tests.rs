@@ -7,9 +7,10 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
+use crate::document::NOT_FINISHED;
 use crate::event::{Event, Finding, Sample, Severity, StageKind, Subject};
 use crate::fixture::{Fixture, FixtureStage, clean_fixture, interval};
-use crate::fold::{NOT_FINISHED, fold};
+use crate::fold::fold;
 
 /// A directory of one test, removed with all that is in it.
 struct Scratch(PathBuf);

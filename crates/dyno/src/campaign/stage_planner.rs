@@ -6,7 +6,7 @@ use std::time::Duration;
 use dyno_report::live::Expected;
 use dyno_results::event::StageKind;
 use dyno_results::spec::{Arrivals, Course, End, Quantity, Ramp, Rungs, StageOrder};
-use dyno_results::statistics::peak::{Decision, Rung, decide, peak};
+use dyno_results::statistics::peak::{passed, peak};
 use dyno_results::statistics::saturation::{self, LoadStep, SaturationPoint};
 use dyno_workload::benchmark::Contention;
 
@@ -170,7 +170,7 @@ impl<'a> StagePlanner<'a> {
         measured: &[StageSum],
     ) -> Option<u32> {
         let Some(last) = last else { return Some(1) };
-        if matches!(decide(&rungs(measured)), Decision::Stop(_)) {
+        if passed(&steps(measured)).is_some() {
             return None;
         }
         let top = self.top(max);
@@ -262,12 +262,6 @@ fn rungs_of(measured: &[StageSum]) -> impl Iterator<Item = &StageSum> {
     measured.iter().filter(|sum| sum.order.kind == StageKind::Ladder)
 }
 
-fn rungs(measured: &[StageSum]) -> Vec<Rung> {
-    let rung =
-        |step: LoadStep| Rung { stage: step.stage, clients: step.clients, throughput: step.throughput };
-    steps(measured).into_iter().map(rung).collect()
-}
-
 /// The steps of a ladder or a ramp that ran to their ends.
 fn steps(measured: &[StageSum]) -> Vec<LoadStep> {
     rungs_of(measured).filter_map(|sum| sum.step).collect()
@@ -304,7 +298,7 @@ fn best_of_ramp(measured: &[StageSum]) -> Option<StageOrder> {
 /// The clients of the best rung; where none could be measured, of the last one tried.
 fn clients_at_peak(measured: &[StageSum]) -> u32 {
     let tried = rungs_of(measured).last().map(|sum| sum.order.clients);
-    peak(&rungs(measured)).map(|peak| peak.clients).or(tried).unwrap_or(1)
+    peak(&steps(measured)).map(|peak| peak.clients).or(tried).unwrap_or(1)
 }
 
 /// A warm-up before a ramp of the rate runs at its start.

@@ -1,13 +1,14 @@
 //! The bottom of the display while load runs: a line for each target, whether or not it is its turn, so that the
 //! lines keep their places.
 
+use dyno_results::document::{Lost, StageResult};
 use dyno_results::event::{Pool, Stage};
 
 use super::line::{self, LinePart, ScreenLine};
-use crate::live::board::{Board, GivenUpTarget};
+use crate::live::board::Board;
 use crate::live::pace::LadderProgress;
 use crate::live::processors::Busy;
-use crate::live::stage::{EndedStage, Moment, RunningStage};
+use crate::live::stage::{Moment, RunningStage};
 use crate::subject::{self, TargetNames};
 use crate::text::{DOT, Paint, Sheet, pad_start, visible, width};
 use dyno_results::format;
@@ -44,7 +45,7 @@ pub(super) fn of_several(
     let head = head(board, newest, progress, sheet);
     sheet.row(subject::kind(newest.kind), &head);
     // A lost target has a reason in place of a line.
-    let lines = board.targets.iter().map(|target| of_target(board, &target.name, now_ms));
+    let lines = board.told.targets.iter().map(|target| of_target(board, &target.name, now_ms));
     let (counts, lines): (Vec<usize>, Vec<Vec<ScreenLine>>) = lines.map(|lines| (lines.len(), lines)).unzip();
     let room = sheet.room().saturating_sub(names.columns());
     let mut lines = line::set(lines.into_iter().flatten().collect(), room, sheet.paint).into_iter();
@@ -84,8 +85,8 @@ fn of_target(board: &Board, name: &str, now_ms: u64) -> Vec<ScreenLine> {
 }
 
 /// `lost at 1 min 3 s: connection refused`
-pub(super) fn lost_words(lost: &GivenUpTarget) -> String {
-    format!("lost at {}: {}", format::duration_s(lost.at_ms as f64 / 1e3), visible(&lost.lost.reason))
+pub(super) fn lost_words(lost: &Lost) -> String {
+    format!("lost at {}: {}", format::duration_s(lost.at_s), visible(&lost.lost.reason))
 }
 
 /// A stage under way: bar, its stream where there are several, clients, TPS, latency, errors, shared connections,
@@ -93,12 +94,8 @@ pub(super) fn lost_words(lost: &GivenUpTarget) -> String {
 fn under_way(running: &RunningStage, several: bool, now_ms: u64, cpu: LinePart) -> ScreenLine {
     let (share, progress) = progress(running, running.elapsed_s(now_ms));
     let last = running.last;
-    let clients = u64::from(last.map_or(running.stage.clients, |moment| moment.clients));
-    let latency = |pick: Option<f64>| pad_start(&format::latency_us_or_unknown(pick), 6);
-    let tps = last.map_or_else(|| format::UNKNOWN.to_owned(), |moment| format::short(moment.tps));
-    let p50 = format!("p50 {}", latency(last.and_then(|moment| moment.p50_us)));
-    let p99 = format!("p99 {}", latency(last.and_then(|moment| moment.p99_us)));
-    let (failed, retries) = (running.fold.failed(), running.fold.totals().retries);
+    let totals = running.fold.totals();
+    let (failed, retries) = (totals.bad_with_drain(), totals.retries);
     let errors = if failed > 0 {
         LinePart::must(&format!("{} failed", format::count(failed))).coloured(Paint::bad)
     } else if retries > 0 {
@@ -107,24 +104,28 @@ fn under_way(running: &RunningStage, several: bool, now_ms: u64, cpu: LinePart) 
         LinePart::may("no errors", 5)
     };
     let stream = if several { visible(&running.stage.series) } else { "".into() };
-    let parts = vec![
-        LinePart::must(&stream),
-        LinePart::must(&progress),
-        LinePart::may(&format::counted(clients, "client"), clients_expendable(&running.stage)),
-        LinePart::must(&format!("{} TPS", pad_start(&tps, 5))).coloured(Paint::strong),
-        LinePart::may(&p50, 3),
-        LinePart::may(&p99, 1),
-        backlog(last),
-        errors,
-        pool(running.stage.connections, last.and_then(|moment| moment.pool)),
-        cpu,
-    ];
-    ScreenLine { share, parts }
+    let clients = last.map_or(running.stage.clients, |moment| moment.clients);
+    let times = last.map_or([None; 2], |moment| [moment.p50_us, moment.p99_us]);
+    let [clients, tps, p50, p99] = figures(&running.stage, clients, last.map(|moment| moment.tps), times);
+    let pool = pool(running.stage.connections, last.and_then(|moment| moment.pool));
+    let tps = tps.coloured(Paint::strong);
+    let (stream, progress) = (LinePart::must(&stream), LinePart::must(&progress));
+    ScreenLine {
+        share,
+        parts: vec![stream, progress, clients, tps, p50, p99, backlog(last), errors, pool, cpu],
+    }
 }
 
-/// Where connections are shared, they say more than the clients, whom the ladder shows as well.
-fn clients_expendable(stage: &Stage) -> u8 {
-    if stage.connections.is_some() { 3 } else { 2 }
+/// Clients, throughput and latency.
+fn figures(stage: &Stage, clients: u32, tps: Option<f64>, times_us: [Option<f64>; 2]) -> [LinePart; 4] {
+    let [p50, p99] = times_us.map(|us| pad_start(&format::latency_us_or_unknown(us), 6));
+    [
+        // Where connections are shared, they say more than the clients, whom the ladder shows as well.
+        LinePart::may(&format::clients(clients), if stage.connections.is_some() { 3 } else { 2 }),
+        LinePart::must(&format!("{} TPS", pad_start(&format::short_or_unknown(tps), 5))),
+        LinePart::may(&format!("p50 {p50}"), 3),
+        LinePart::may(&format!("p99 {p99}"), 1),
+    ]
 }
 
 fn backlog(last: Option<Moment>) -> LinePart {
@@ -148,31 +149,24 @@ fn pool(connections: Option<u32>, pool: Option<Pool>) -> LinePart {
 }
 
 /// A target whose turn it is not, with its last figures where it has some. Its parts are those of [`under_way`].
-fn waiting(rested: Option<&EndedStage>, cpu: LinePart) -> ScreenLine {
-    let waits = LinePart::must("waits");
-    let Some(rested) = rested else {
-        return ScreenLine { share: 0.0, parts: vec![LinePart::must(""), waits.coloured(Paint::faint)] };
+fn waiting(rested: Option<&StageResult>, cpu: LinePart) -> ScreenLine {
+    let (none, waits) = (LinePart::must(""), LinePart::must("waits"));
+    let parts = match rested {
+        None => vec![none, waits],
+        Some(rested) => {
+            let failed = match rested.totals.bad_with_drain() {
+                0 => "no errors".to_owned(),
+                failed => format!("{} failed", format::count(failed)),
+            };
+            let times = rested.latency().map_or([None; 2], |of| [Some(of.p50_us), Some(of.p99_us)]);
+            let tps = rested.throughput.map(|throughput| throughput.mean);
+            let [clients, tps, p50, p99] = figures(&rested.stage, rested.stage.clients, tps, times);
+            let pool = pool(rested.stage.connections, rested.pool);
+            let failed = LinePart::may(&failed, 5);
+            vec![none, waits, clients, tps, p50, p99, LinePart::may("", 0), failed, pool, cpu]
+        }
     };
-    let tps = rested.tps.map_or_else(|| format::UNKNOWN.to_owned(), format::short);
-    let latency = |us: Option<f64>| pad_start(&format::latency_us_or_unknown(us), 6);
-    let clients = format::counted(u64::from(rested.stage.clients), "client");
-    let failed = match rested.failed {
-        0 => "no errors".to_owned(),
-        failed => format!("{} failed", format::count(failed)),
-    };
-    let parts = [
-        LinePart::must(""),
-        waits,
-        LinePart::may(&clients, clients_expendable(&rested.stage)),
-        LinePart::must(&format!("{} TPS", pad_start(&tps, 5))),
-        LinePart::may(&format!("p50 {}", latency(rested.p50_us)), 3),
-        LinePart::may(&format!("p99 {}", latency(rested.p99_us)), 1),
-        LinePart::may("", 0),
-        LinePart::may(&failed, 5),
-        pool(rested.stage.connections, rested.pool),
-        cpu,
-    ];
-    ScreenLine { share: 0.0, parts: parts.map(|part| part.coloured(Paint::faint)).to_vec() }
+    ScreenLine { share: 0.0, parts: parts.into_iter().map(|part| part.coloured(Paint::faint)).collect() }
 }
 
 fn cores(value: Option<f64>) -> String {

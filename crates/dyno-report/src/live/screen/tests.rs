@@ -205,7 +205,7 @@ fn a_ramp_says_how_long_it_can_take() {
         ..Plan::default()
     };
     let mut board = Board::default();
-    board.expect(Expected {
+    board.pace.expect(Expected {
         target: "pg".to_owned(),
         series: "read".to_owned(),
         steps: 40,

@@ -1,12 +1,13 @@
 //! Whether the sides have the same data, and whether these lie in memory alike.
 
 use super::server::same_products;
-use super::{Aspect, told, unequal, unequal_where_known, values};
+use super::{Aspect, noted_among_products, told, unequal, unequal_where_known, values};
 use crate::comparison::data::family;
 use crate::comparison::document::Difference;
 use crate::comparison::side::{Member, Side};
 use crate::event::{Data, Severity, Table};
 use crate::format;
+use crate::words::distinct;
 
 /// Rows may differ by so much: a table that a load fills is not found twice with the same number.
 const ROWS_TOLERANCE: f64 = 1.05;
@@ -39,13 +40,8 @@ const CACHE: Aspect = Aspect {
 };
 
 pub(super) fn differences(sides: &[Side]) -> Vec<Difference> {
-    let mut families: Vec<&str> = Vec::new();
-    for data in sides.iter().flat_map(|side| &side.members).flat_map(of_member) {
-        let family = family(&data.workload);
-        if !families.contains(&family) {
-            families.push(family);
-        }
-    }
+    let all = sides.iter().flat_map(|side| &side.members).flat_map(of_member);
+    let families = distinct(all.map(|data| family(&data.workload)));
     families
         .into_iter()
         .filter(|family| {
@@ -89,11 +85,8 @@ fn indexes(sides: &[Side], family: &str) -> Option<Difference> {
             _ => shown,
         })
     };
-    let mut difference = unequal_where_known(sides, &INDEXES, values(sides, indexed))?;
-    if !same_products(sides) {
-        difference.severity = Severity::Note;
-    }
-    Some(difference)
+    let difference = unequal_where_known(sides, &INDEXES, values(sides, indexed));
+    noted_among_products(difference, same_products(sides))
 }
 
 /// `10`, `0.1`

@@ -1,5 +1,6 @@
 //! Whether the sides were asked for the same: workload, arrivals, clients, connections, protocol, time.
 
+use super::repeats::{MadeOf, repeats};
 use super::{Aspect, joined, told, unequal_where_known};
 use crate::comparison::document::Difference;
 use crate::comparison::sections::SharedParts;
@@ -71,11 +72,8 @@ const TOGETHER: Aspect = Aspect {
     advice: "on one host each has what the other leaves: let them take turns (without --together)",
 };
 
-/// What a stage was asked for, in words; `None` where that does not apply to it.
-pub(super) type MadeOf = fn(&StageResult) -> Option<String>;
-
-/// What repeats of one stage must have in common, and what it is called behind its values.
-pub(super) const MADE_OF: [(&str, MadeOf); 8] = [
+/// What repeats of one stage must have in common.
+const MADE_OF: [(&str, MadeOf); 8] = [
     ("", |stage| Some(kind(stage.stage.kind).to_owned())),
     ("", |stage| Some(arrivals(stage))),
     ("", asked_rate),
@@ -101,7 +99,7 @@ pub(super) fn differences(sides: &[Side], shared: &SharedParts<'_>) -> Vec<Diffe
             of_stages(sides, picks, &PROTOCOL, |stage| Some(stage.stage.protocol.clone())),
             length(sides, picks),
             together(sides, picks),
-            super::repeats::repeats(sides, picks),
+            repeats(sides, picks, &MADE_OF),
         ]);
     }
     let mut found: Vec<Difference> = found.into_iter().flatten().collect();

@@ -1,9 +1,9 @@
 //! Whether what is named as repeats of a side repeats anything: stages of which different things were asked have no median.
 
-use super::load::{self, MadeOf};
 use super::{Aspect, joined};
 use crate::comparison::document::Difference;
 use crate::comparison::side::{Picked, Side};
+use crate::document::StageResult;
 use crate::event::Severity;
 use crate::words::list;
 
@@ -14,8 +14,16 @@ const REPEATS: Aspect = Aspect {
              were asked for the same, or compare the others side by side",
 };
 
-pub(super) fn repeats(sides: &[Side], picks: &[Picked<'_>]) -> Option<Difference> {
-    let values: Vec<Option<String>> = picks.iter().map(unlike).collect();
+/// What a stage was asked for, in words; `None` where that does not apply to it.
+pub(super) type MadeOf = fn(&StageResult) -> Option<String>;
+
+/// `made_of` is what repeats of one stage must have in common, and what it is called behind its values.
+pub(super) fn repeats(
+    sides: &[Side],
+    picks: &[Picked<'_>],
+    made_of: &[(&str, MadeOf)],
+) -> Option<Difference> {
+    let values: Vec<Option<String>> = picks.iter().map(|picked| unlike(picked, made_of)).collect();
     let of_sides: Vec<String> = sides
         .iter()
         .zip(&values)
@@ -39,13 +47,13 @@ pub(super) fn repeats(sides: &[Side], picks: &[Picked<'_>]) -> Option<Difference
 }
 
 /// What differs between the stages of one side: `8 and 16 clients, a hold and a ramp`.
-fn unlike(picked: &Picked<'_>) -> Option<String> {
+fn unlike(picked: &Picked<'_>, made_of: &[(&str, MadeOf)]) -> Option<String> {
     let differs = |(name, of): &(&str, MadeOf)| {
         let values = || picked.stages().filter_map(|(_, stage)| of(stage));
         let first = values().next()?;
         let text = joined(values()).filter(|_| values().any(|value| value != first))?;
         Some(if name.is_empty() { text } else { format!("{text} {name}") })
     };
-    let all: Vec<String> = load::MADE_OF.iter().filter_map(differs).collect();
+    let all: Vec<String> = made_of.iter().filter_map(differs).collect();
     (!all.is_empty()).then(|| list(&all))
 }

@@ -1,6 +1,6 @@
 //! Whether the servers are alike: product, hardware, place, and what a crash would do to what they acknowledged.
 
-use super::{Aspect, unequal, unequal_where_known, values};
+use super::{Aspect, noted_among_products, unequal, unequal_where_known, values};
 use crate::comparison::document::Difference;
 use crate::comparison::side::{Member, Side};
 use crate::event::{Finding, HookTime, Host, Setting, Severity};
@@ -71,7 +71,7 @@ pub(super) fn differences(sides: &[Side]) -> Vec<Difference> {
     let mut found = vec![durability(sides), product(sides, same_products), profile(sides, same_products)];
     found.extend(hardware(sides));
     found.extend([
-        unequal(sides, &DRIVER, values(sides, |member| processors(host(member, "driver")?))),
+        unequal(sides, &DRIVER, values(sides, |member| processors(member.report().host("driver")?))),
         unequal(sides, &PLACE, values(sides, place)),
         unequal(sides, &TLS, values(sides, encryption)),
         unequal_where_known(sides, &CAPS, values(sides, caps)),
@@ -126,15 +126,10 @@ pub(super) fn same_products(sides: &[Side]) -> bool {
 }
 
 fn product(sides: &[Side], same_products: bool) -> Option<Difference> {
-    let version = |member: &Member| member.described()?.version.clone();
     if same_products {
-        return unequal(sides, &VERSION, values(sides, version));
+        return unequal(sides, &VERSION, values(sides, |member| member.described()?.version.clone()));
     }
-    let both = |member: &Member| {
-        let product = product_name(member)?;
-        Some(version(member).map_or_else(|| product.clone(), |version| format!("{product} {version}")))
-    };
-    unequal(sides, &PRODUCT, values(sides, both))
+    unequal(sides, &PRODUCT, values(sides, |member| member.described()?.product_with_version()))
 }
 
 fn profile(sides: &[Side], same_products: bool) -> Option<Difference> {
@@ -145,23 +140,12 @@ fn profile(sides: &[Side], same_products: bool) -> Option<Difference> {
                 .map_or_else(|| "none, a server of yours".to_owned(), |embedded| embedded.profile.clone()),
         )
     };
-    let mut difference = unequal(sides, &PROFILE, values(sides, profile))?;
-    if !same_products {
-        // What dyno starts and what it was given differ anyway.
-        difference.severity = Severity::Note;
-    }
-    Some(difference)
-}
-
-fn host<'a>(member: &'a Member, role: &str) -> Option<&'a Host> {
-    member.report().hosts.iter().find(|host| host.roles.iter().any(|of| of == role))
+    // What dyno starts and what it was given differ anyway.
+    noted_among_products(unequal(sides, &PROFILE, values(sides, profile)), same_products)
 }
 
 fn server_host(member: &Member) -> Option<&Host> {
-    host(member, &member.target).or_else(|| {
-        let here = member.described()?.same_host == Some(true);
-        host(member, "driver").filter(|_| here)
-    })
+    member.report().server_host(&member.target)
 }
 
 /// Whether two servers share a machine.
@@ -275,11 +259,7 @@ fn caps(member: &Member) -> Option<String> {
 /// Products differ in it by default, and a note of that is enough.
 fn isolation(sides: &[Side], same_products: bool) -> Option<Difference> {
     let level = values(sides, |member| member.described()?.isolation.clone());
-    let mut difference = unequal_where_known(sides, &ISOLATION, level)?;
-    if !same_products {
-        difference.severity = Severity::Note;
-    }
-    Some(difference)
+    noted_among_products(unequal_where_known(sides, &ISOLATION, level), same_products)
 }
 
 /// What was done before the load. How it was done differs from product to product.

@@ -5,7 +5,7 @@ use crate::comparison::document::Difference;
 use crate::comparison::sections::SharedParts;
 use crate::comparison::side::{Member, Side};
 use crate::event::{Outcome, Severity, Subject};
-use crate::words::list;
+use crate::words::{distinct, list};
 
 const OUTCOME: Aspect = Aspect {
     name: "outcome",
@@ -96,17 +96,15 @@ fn codes(sides: &[Side], shared: &[SharedParts<'_>], severity: Severity) -> Vec<
             let of_member = of_side.filter(|(other, _)| std::ptr::eq(*other, member));
             of_member.map(|(_, series)| series.name.as_str()).collect()
         };
-        let mut codes: Vec<String> = Vec::new();
-        for member in &side.members {
+        let codes = side.members.iter().flat_map(|member| {
             let compared = series(member);
-            for finding in member.report().findings.iter().filter(|finding| finding.severity == severity) {
-                let known = ELSEWHERE.contains(&finding.code.as_str()) || codes.contains(&finding.code);
-                if !known && concerns(&finding.subject, member, &compared) {
-                    codes.push(finding.code.clone());
-                }
-            }
-        }
-        codes
+            let findings = member.report().findings.iter().filter(|finding| finding.severity == severity);
+            let told = findings.filter(move |finding| {
+                !ELSEWHERE.contains(&finding.code.as_str()) && concerns(&finding.subject, member, &compared)
+            });
+            told.map(|finding| finding.code.clone())
+        });
+        distinct(codes)
     };
     sides.iter().enumerate().map(of_side).collect()
 }

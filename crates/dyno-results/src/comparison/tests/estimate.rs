@@ -26,12 +26,12 @@ fn rounds(noise: &mut Noise, truth: f64, weather: f64, own: f64, rounds: usize) 
     (repeated(&base), repeated(&other))
 }
 
-fn ratio(base: &SideFigure, other: &SideFigure, unit: Unit) -> Ratio {
+fn ratio(base: &SideFigure, other: &SideFigure, unit: BasisUnit) -> Ratio {
     Contrast::of(base, other, unit).unwrap().said(ALPHA, Better::Higher)
 }
 
 /// Share of ratios whose interval holds the true one, and share of those that show a difference.
-fn simulate(truth: f64, unit: Unit, mut pair: impl FnMut() -> (SideFigure, SideFigure)) -> (f64, f64) {
+fn simulate(truth: f64, unit: BasisUnit, mut pair: impl FnMut() -> (SideFigure, SideFigure)) -> (f64, f64) {
     let (mut held, mut shown) = (0, 0);
     for _ in 0..TRIALS {
         let (base, other) = pair();
@@ -47,7 +47,7 @@ fn simulate(truth: f64, unit: Unit, mut pair: impl FnMut() -> (SideFigure, SideF
 fn intervals_from_runs_hold_the_true_ratio() {
     for count in [2, 3, 4, 5, 10] {
         let mut noise = Noise::seeded(count as u64);
-        let (held, _) = simulate(0.5, Unit::Runs, || {
+        let (held, _) = simulate(0.5, BasisUnit::Runs, || {
             (runs(&mut noise, 1000.0, 0.04, count), runs(&mut noise, 500.0, 0.04, count))
         });
         assert!((0.925..=0.99).contains(&held), "{count} runs each: {held}");
@@ -58,7 +58,7 @@ fn intervals_from_runs_hold_the_true_ratio() {
 fn intervals_from_rounds_hold_the_true_ratio_whatever_the_weather() {
     for count in [2, 3, 5, 10] {
         let mut noise = Noise::seeded(count as u64);
-        let (held, _) = simulate(1.25, Unit::Pairs, || rounds(&mut noise, 1.25, 0.2, 0.03, count));
+        let (held, _) = simulate(1.25, BasisUnit::Pairs, || rounds(&mut noise, 1.25, 0.2, 0.03, count));
         assert!((0.93..=0.97).contains(&held), "{count} rounds: {held}");
     }
 }
@@ -66,8 +66,8 @@ fn intervals_from_rounds_hold_the_true_ratio_whatever_the_weather() {
 #[test]
 fn rounds_show_what_the_weather_hides_from_runs() {
     let mut noise = Noise::seeded(1);
-    let (_, pairs) = simulate(1.05, Unit::Pairs, || rounds(&mut noise, 1.05, 0.08, 0.01, 3));
-    let (_, unpaired) = simulate(1.05, Unit::Runs, || rounds(&mut noise, 1.05, 0.08, 0.01, 3));
+    let (_, pairs) = simulate(1.05, BasisUnit::Pairs, || rounds(&mut noise, 1.05, 0.08, 0.01, 3));
+    let (_, unpaired) = simulate(1.05, BasisUnit::Runs, || rounds(&mut noise, 1.05, 0.08, 0.01, 3));
     assert!(pairs > 0.75 && unpaired < 0.05, "{pairs} by pairs, {unpaired} otherwise");
 }
 
@@ -75,9 +75,9 @@ fn rounds_show_what_the_weather_hides_from_runs() {
 fn no_difference_is_shown_between_a_thing_and_itself() {
     let mut noise = Noise::seeded(3);
     let (_, shown) =
-        simulate(1.0, Unit::Runs, || (runs(&mut noise, 1e4, 0.05, 5), runs(&mut noise, 1e4, 0.05, 5)));
+        simulate(1.0, BasisUnit::Runs, || (runs(&mut noise, 1e4, 0.05, 5), runs(&mut noise, 1e4, 0.05, 5)));
     assert!(shown < 0.07, "{shown}");
-    let (_, shown) = simulate(1.0, Unit::Pairs, || rounds(&mut noise, 1.0, 0.08, 0.03, 5));
+    let (_, shown) = simulate(1.0, BasisUnit::Pairs, || rounds(&mut noise, 1.0, 0.08, 0.03, 5));
     assert!(shown < 0.07, "{shown}");
 }
 
@@ -85,10 +85,10 @@ fn no_difference_is_shown_between_a_thing_and_itself() {
 fn ten_percent_are_shown_with_enough_runs() {
     let mut noise = Noise::seeded(4);
     let (_, shown) =
-        simulate(1.1, Unit::Runs, || (runs(&mut noise, 1e4, 0.02, 5), runs(&mut noise, 1.1e4, 0.02, 5)));
+        simulate(1.1, BasisUnit::Runs, || (runs(&mut noise, 1e4, 0.02, 5), runs(&mut noise, 1.1e4, 0.02, 5)));
     assert!(shown > 0.9, "{shown}");
     let (_, shown) =
-        simulate(1.1, Unit::Runs, || (runs(&mut noise, 1e4, 0.02, 2), runs(&mut noise, 1.1e4, 0.02, 2)));
+        simulate(1.1, BasisUnit::Runs, || (runs(&mut noise, 1e4, 0.02, 2), runs(&mut noise, 1.1e4, 0.02, 2)));
     assert!(shown < 0.5, "{shown}");
 }
 
@@ -103,7 +103,7 @@ fn table(noise: &mut Noise, primary: f64, different: usize, times: f64) -> Vec<F
             1.0
         };
         let (base, other) = rounds(noise, truth, 0.05, 0.02, 5);
-        let contrast = Contrast::of(&base, &other, Unit::Pairs);
+        let contrast = Contrast::of(&base, &other, BasisUnit::Pairs);
         Draft {
             row: FigureRow::new("", "", Better::Higher, vec![base.cell(), other.cell()]),
             contrasts: vec![None, contrast],
@@ -156,7 +156,7 @@ fn what_was_not_repeated_is_not_tested_however_well_its_seconds_know_it() {
         effective_samples: Some(60.0),
     });
     let single = |value: f64| SideFigure::of(&[Some((value, spread))]).unwrap();
-    let far = ratio(&single(1000.0), &single(2000.0), Unit::Untested);
+    let far = ratio(&single(1000.0), &single(2000.0), BasisUnit::Untested);
     assert_eq!((far.value, far.interval, far.verdict), (2.0, None, Verdict::NotTested));
 }
 
@@ -183,7 +183,7 @@ fn a_side_of_several_runs_is_their_median() {
     assert_eq!(SideFigure::of(&[]), None);
     // Three runs that agree to the last digit.
     let alike = repeated(&[7.0; 3]);
-    for unit in [Unit::Runs, Unit::Pairs] {
+    for unit in [BasisUnit::Runs, BasisUnit::Pairs] {
         let said = ratio(&alike, &alike, unit);
         assert_eq!((said.interval, said.verdict), (Some([1.0, 1.0]), Verdict::NoDifferenceShown));
     }
@@ -192,7 +192,8 @@ fn a_side_of_several_runs_is_their_median() {
 #[test]
 fn the_direction_is_known() {
     let verdict = |other: f64, better| {
-        let contrast = Contrast::of(&repeated(&[100.0; 2]), &repeated(&[other; 2]), Unit::Pairs).unwrap();
+        let contrast =
+            Contrast::of(&repeated(&[100.0; 2]), &repeated(&[other; 2]), BasisUnit::Pairs).unwrap();
         contrast.said(ALPHA, better).verdict
     };
     assert_eq!(verdict(200.0, Better::Higher), Verdict::Better);
@@ -205,10 +206,10 @@ fn the_direction_is_known() {
 
 #[test]
 fn nothing_has_no_ratio_and_a_round_that_lacks_a_figure_is_no_pair() {
-    assert_eq!(Contrast::of(&repeated(&[0.0]), &repeated(&[3.0]), Unit::Untested), None);
-    assert_eq!(Contrast::of(&repeated(&[3.0]), &repeated(&[0.0]), Unit::Untested), None);
+    assert_eq!(Contrast::of(&repeated(&[0.0]), &repeated(&[3.0]), BasisUnit::Untested), None);
+    assert_eq!(Contrast::of(&repeated(&[3.0]), &repeated(&[0.0]), BasisUnit::Untested), None);
     let lacking = SideFigure::of(&[Some((3.0, None)), None, Some((3.0, None))]).unwrap();
-    for unit in [Unit::Runs, Unit::Pairs] {
+    for unit in [BasisUnit::Runs, BasisUnit::Pairs] {
         let without = ratio(&repeated(&[2.0; 3]), &lacking, unit);
         assert_eq!((without.value, without.interval, without.verdict), (1.5, None, Verdict::NoInterval));
     }

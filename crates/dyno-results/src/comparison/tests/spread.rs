@@ -1,6 +1,7 @@
 //! How often the interval of a percentile holds the true one, on seconds that resemble their neighbours.
 
 use super::*;
+use crate::event::TypeInterval;
 use crate::statistics::noise::Noise;
 
 const TRIALS: u32 = 200;
@@ -15,13 +16,12 @@ const DEVIATES: [f64; 4] = [0.0, 1.644_854, 2.326_348, 3.090_232];
 fn seconds(noise: &mut Noise, n: usize, phi: f64) -> LatencyBlocks {
     let levels = noise.autoregressive(n, 0.0, BETWEEN, phi);
     let second = |level: &f64| {
-        let mut times: Vec<u64> = (0..PER_SECOND)
+        let times: Vec<u64> = (0..PER_SECOND)
             // As a histogram of three digits has them.
             .map(|_| ((1e3 * (level + WITHIN * noise.normal())).round() / 1e3).exp() * 1e6)
             .map(|time| time as u64)
             .collect();
-        times.sort_unstable();
-        times.chunk_by(|left, right| left == right).map(|same| (same[0], same.len() as u64)).collect()
+        recorded(times.into_iter().map(|time| (time, 1)))
     };
     LatencyBlocks {
         blocks: levels.iter().map(second).collect(),
@@ -31,6 +31,13 @@ fn seconds(noise: &mut Noise, n: usize, phi: f64) -> LatencyBlocks {
     }
 }
 
+fn recorded(times: impl IntoIterator<Item = (u64, u64)>) -> Option<Latency> {
+    let mut latency = Latency::new();
+    times.into_iter().for_each(|(time, count)| latency.record_n(time, count));
+    latency.shrink();
+    Some(latency)
+}
+
 /// Share of the simulated stages whose interval holds the true percentile, for p50, p95, p99 and p99.9, and the share of
 /// those that have one.
 fn coverage(n: usize, phi: f64) -> [(f64, f64); 4] {
@@ -38,8 +45,9 @@ fn coverage(n: usize, phi: f64) -> [(f64, f64); 4] {
     let (mut held, mut told) = ([0_u32; 4], [0_u32; 4]);
     for _ in 0..TRIALS {
         let stage = seconds(&mut noise, n, phi);
-        let all = Distribution::of(merged_all(&stage.blocks));
-        let found: Vec<Option<f64>> = [0.5, 0.95, 0.99, 0.999].iter().map(|share| all.at(*share)).collect();
+        let all = latency::sum(stage.blocks.iter().flatten()).unwrap().into_owned();
+        let found: Vec<Option<f64>> =
+            [0.5, 0.95, 0.99, 0.999].iter().map(|share| time_at(&all, *share)).collect();
         let LatencySpreads { p50, p95, p99, p999 } = stage.spreads();
         for (index, spread) in [p50, p95, p99, p999].into_iter().enumerate() {
             let Some(spread) = spread else { continue };
@@ -82,8 +90,8 @@ fn a_percentile_that_rests_on_too_few_has_no_interval() {
 
 #[test]
 fn a_stall_that_holds_all_the_long_times_is_not_known_upwards() {
-    let quiet: Counts = vec![(1_000_000, 1000)];
-    let stalled: Counts = vec![(1_000_000, 500), (900_000_000, 500)];
+    let quiet = recorded([(1_000_000, 1000)]);
+    let stalled = recorded([(1_000_000, 500), (900_000_000, 500)]);
     let mut blocks = vec![quiet; 20];
     blocks[10] = stalled;
     let stage = LatencyBlocks { blocks, per_block: 1, in_last: 1, longest_ms: 1000.0 };
@@ -122,9 +130,9 @@ fn a_long_stage_keeps_a_bounded_number_of_blocks() {
     stage.add(&interval(1000, true));
     assert!((BLOCKS_MAX / 2..=BLOCKS_MAX).contains(&stage.blocks.len()), "{}", stage.blocks.len());
     assert_eq!(stage.per_block, 4);
-    let all: u64 = merged_all(&stage.blocks).iter().map(|(_, count)| count).sum();
+    let all: u64 = stage.blocks.iter().flatten().map(Latency::count).sum();
     assert_eq!(all, 10_010, "nothing is lost, the drain included");
-    let first: u64 = stage.blocks[0].iter().map(|(_, count)| count).sum();
+    let first = stage.blocks[0].as_ref().unwrap().count();
     assert_eq!(first, 40);
     assert!(stage.spreads().p50.is_some());
 }

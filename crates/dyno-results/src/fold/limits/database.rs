@@ -1,6 +1,6 @@
 //! Bounds within the server: its log, locks, and connections. Waits are of sessions as they were found once a second.
 
-use super::{FULL, Scene, WAITING, amount, limit, reading};
+use super::{FULL, Scene, WAITING, amount, limit};
 use crate::document::{Limit, StageResult};
 use crate::format;
 
@@ -36,7 +36,7 @@ pub(super) fn log(scene: &Scene<'_>) -> Option<Limit> {
 fn redo_full(scene: &Scene<'_>) -> Option<Limit> {
     let capacity = scene.read("checkpoint_age_limit_bytes").or_else(|| redo_capacity_set(scene));
     let capacity = capacity.filter(|capacity| *capacity > 0.0)?;
-    let share = |result: &StageResult| Some(reading(result, "checkpoint_age_bytes")? / capacity);
+    let share = |result: &StageResult| Some(result.reading("checkpoint_age_bytes")? / capacity);
     let used = scene.mean(share).filter(|used| *used >= REDO_FULL)?;
     let evidence = format!(
         "{} of the redo log's {} waited for a checkpoint{}: pages must be flushed before more can be written",
@@ -79,8 +79,8 @@ pub(super) fn locks(scene: &Scene<'_>) -> Option<Limit> {
     let held = |result: &StageResult| {
         waiting(result, &["Lock", "BufferPin"]).or_else(|| {
             Some(
-                reading(result, "lock_waiting_sessions")?
-                    / reading(result, "connections_active").filter(|all| *all > 0.0)?,
+                result.reading("lock_waiting_sessions")?
+                    / result.reading("connections_active").filter(|all| *all > 0.0)?,
             )
         })
     };

@@ -1,14 +1,14 @@
 //! dyno's own bound: then the server may be capable of more.
 
-use super::{FULL, Scene, limit, reading};
+use super::{FULL, Scene, limit};
 use crate::document::{Limit, StageResult};
 use crate::format;
 
 pub(super) fn driver(scene: &Scene<'_>) -> Option<Limit> {
     let thread = |result: &StageResult| result.driver_thread_busy_max;
     let machine = |result: &StageResult| {
-        let idle = reading(result, "driver.cpu_idle_share")?;
-        Some(1.0 - idle - reading(result, "driver.cpu_iowait_share").unwrap_or(0.0))
+        let idle = result.reading("driver.cpu_idle_share")?;
+        Some(1.0 - idle - result.reading("driver.cpu_iowait_share").unwrap_or(0.0))
     };
     if let Some(busy) = scene.mean(thread).filter(|busy| *busy >= FULL) {
         let evidence = format!(

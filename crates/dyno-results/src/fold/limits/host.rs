@@ -1,6 +1,6 @@
 //! Bounds of the server's host: its processors, a quota of them, its disk and its memory.
 
-use super::{FULL, Scene, amount, limit, reading};
+use super::{FULL, Scene, amount, limit};
 use crate::document::{Limit, StageResult};
 use crate::format;
 
@@ -25,7 +25,7 @@ pub(super) fn processors(scene: &Scene<'_>) -> Option<Limit> {
 
 /// The machine's processors: all that runs on it counts.
 fn cpu(scene: &Scene<'_>) -> Option<Limit> {
-    let busy = scene.mean(busy_share).or_else(|| {
+    let busy = scene.mean(StageResult::busy_share).or_else(|| {
         let cpus = scene.read("cpus").or_else(|| scene.host?.cpus.map(f64::from))?;
         Some(scene.read("server_cpu_cores")? / cpus)
     });
@@ -56,7 +56,7 @@ fn cpu(scene: &Scene<'_>) -> Option<Limit> {
     Some(limit(
         "cpu",
         busy,
-        format!("{whose} were {} busy{}{parts}", format::share(busy), scene.before(busy_share)),
+        format!("{whose} were {} busy{}{parts}", format::share(busy), scene.before(StageResult::busy_share)),
     ))
 }
 
@@ -70,12 +70,6 @@ fn others(scene: &Scene<'_>, busy: f64) -> Option<f64> {
     Some((busy - stolen) * scene.read("cpus")? - scene.read("server_cpu_cores")? - driver)
 }
 
-/// Of the time of all processors, what was neither idle nor waiting for disks.
-fn busy_share(result: &StageResult) -> Option<f64> {
-    let idle = reading(result, "cpu_idle_share")?;
-    Some(1.0 - idle - reading(result, "cpu_iowait_share").unwrap_or(0.0))
-}
-
 /// A cap on processors, which is nobody's end but its own: the server's control group, or the one that it shares with
 /// dyno.
 fn cpu_quota(scene: &Scene<'_>) -> Option<Limit> {
@@ -85,7 +79,7 @@ fn cpu_quota(scene: &Scene<'_>) -> Option<Limit> {
 fn of_its_own(scene: &Scene<'_>) -> Option<Limit> {
     let quota = scene.read("server_cgroup_cpus_limit").filter(|quota| *quota > 0.0)?;
     let used = |result: &StageResult| {
-        reading(result, "server_cgroup_cpu_cores").or_else(|| reading(result, "server_cpu_cores"))
+        result.reading("server_cgroup_cpu_cores").or_else(|| result.reading("server_cpu_cores"))
     };
     let share = scene.mean(used)? / quota;
     let throttled = scene.read("server_cgroup_throttled_share");
@@ -117,7 +111,7 @@ fn shared_with_dyno(scene: &Scene<'_>) -> Option<Limit> {
     let host = scene.host?;
     let quota = host.cpus_limit.filter(|limit| host.cpus.is_none_or(|cpus| *limit < f64::from(cpus)))?;
     let used = |result: &StageResult| {
-        Some(reading(result, "server_cpu_cores")? + reading(result, "driver_cpu_cores").unwrap_or(0.0))
+        Some(result.reading("server_cpu_cores")? + result.reading("driver_cpu_cores").unwrap_or(0.0))
     };
     let cores = scene.mean(used)?;
     (cores / quota >= FULL).then(|| {
@@ -153,7 +147,7 @@ fn disk_cap(scene: &Scene<'_>, way: &str, unit: &str) -> Option<Limit> {
         _ => format!("{} operations", format::long(per_s)),
     };
     (moved / cap >= FULL).then(|| {
-        let before = scene.before_as(|result| reading(result, &key), words);
+        let before = scene.before_as(|result| result.reading(&key), words);
         let evidence = format!(
             "the server's control group may {way} {} each second and came to {}{before}",
             words(cap),
@@ -165,14 +159,14 @@ fn disk_cap(scene: &Scene<'_>, way: &str, unit: &str) -> Option<Limit> {
 
 fn device(scene: &Scene<'_>) -> Option<Limit> {
     let busy = scene.read("disk_busy_share").filter(|busy| *busy >= FULL)?;
-    let before = scene.before(|result| reading(result, "disk_busy_share"));
+    let before = scene.before(|result| result.reading("disk_busy_share"));
     let queue = scene
         .read("disk_queue_operations")
         .map(|queue| format!("; {} operations were under way on average", amount(queue)))
         .unwrap_or_default();
     let time = scene.read("disk_await_seconds").map_or_else(String::new, |seconds| {
         let before = scene.before_as(
-            |result| reading(result, "disk_await_seconds"),
+            |result| result.reading("disk_await_seconds"),
             |seconds| format::latency_us(seconds * 1e6),
         );
         format!("; one took {}{before}", format::latency_us(seconds * 1e6))
@@ -190,8 +184,8 @@ pub(super) fn memory(scene: &Scene<'_>) -> Option<Limit> {
 
 fn of_machine(scene: &Scene<'_>) -> Option<Limit> {
     let left = |result: &StageResult| {
-        let total = reading(result, "memory_total_bytes").filter(|total| *total > 0.0)?;
-        Some(reading(result, "memory_available_bytes")? / total)
+        let total = result.reading("memory_total_bytes").filter(|total| *total > 0.0)?;
+        Some(result.reading("memory_available_bytes")? / total)
     };
     let share = scene.mean(left).filter(|left| *left <= MEMORY_LEFT)?;
     let swap = scene

@@ -3,7 +3,7 @@
 use super::Settings;
 use crate::document::{Report, StageResult};
 use crate::format;
-use crate::judge::evidence::{headlines, reading};
+use crate::judge::evidence::headlines;
 
 /// Counters lag behind by a second or so, and a commit may just miss a sync: so many times fewer are let pass.
 const SLACK: f64 = 2.0;
@@ -20,7 +20,7 @@ pub(super) fn missing(report: &Report, settings: &Settings<'_>, target: &str) ->
     stages.map(|(_, result)| result).find_map(|result| {
         let commits = commits_per_s(result)?;
         // None at all are counted by a server that counts none.
-        let syncs = reading(result, "wal_fsyncs_per_s").filter(|syncs| *syncs > 0.0)?;
+        let syncs = result.reading("wal_fsyncs_per_s").filter(|syncs| *syncs > 0.0)?;
         let sharing = result.stage.connections.unwrap_or(result.stage.clients);
         (syncs * f64::from(sharing) * SLACK < commits).then(|| {
             format!(
@@ -38,6 +38,6 @@ pub(super) fn missing(report: &Report, settings: &Settings<'_>, target: &str) ->
 fn commits_per_s(result: &StageResult) -> Option<f64> {
     let tps = result.throughput?.mean;
     let changed = ["tuples_inserted_per_s", "tuples_updated_per_s", "tuples_deleted_per_s"];
-    let changed: f64 = changed.iter().filter_map(|key| reading(result, key)).sum();
+    let changed: f64 = changed.iter().filter_map(|key| result.reading(key)).sum();
     (result.by_type.len() == 1 && changed >= tps).then_some(tps)
 }

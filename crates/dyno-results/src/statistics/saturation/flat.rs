@@ -4,7 +4,7 @@
 //! the first, 0 where further ones bring nothing. It is fitted to all steps from a candidate on, since between steps that
 //! differ by one client every rise is within the noise. The noise is what the steps themselves show.
 
-use super::{BEYOND_MIN, BEYOND_S_MIN, LoadStep, Sign, lasted};
+use super::{BEYOND_MIN, BEYOND_S_MIN, LoadStep, SaturationPoint, lasted};
 use crate::document::SaturationSign;
 use crate::format;
 use crate::statistics::peak::{UNCERTAINTY_MIN, UNCERTAINTY_UNKNOWN};
@@ -37,7 +37,7 @@ const RESIDUALS_MIN: usize = 5;
 const NOTHING: f64 = 0.01;
 
 /// The first step from which on more load brought no more throughput.
-pub(super) fn find(steps: &[&LoadStep]) -> Option<Sign> {
+pub(super) fn find(steps: &[&LoadStep]) -> Option<SaturationPoint> {
     let scatter = scatter(steps);
     let mut candidates =
         (0..steps.len().checked_sub(BEYOND_MIN)?).filter(|at| gives_way(steps, *at, scatter)).peekable();
@@ -50,7 +50,7 @@ pub(super) fn find(steps: &[&LoadStep]) -> Option<Sign> {
     while let Some(next) = candidates.next_if(|next| higher(at, *next)) {
         at = next;
     }
-    Some(Sign { at, sign: SaturationSign::ThroughputFlat, evidence: evidence(steps, at) })
+    Some(SaturationPoint::new(at, SaturationSign::ThroughputFlat, evidence(steps, at)))
 }
 
 fn gives_way(steps: &[&LoadStep], at: usize, scatter: f64) -> bool {
