@@ -20,7 +20,6 @@ pub use statistics::Statistics;
 
 use crate::connection::{Connection, QueryError, TextRow};
 use crate::product::{self, Recognised};
-use statistics::ReadStatistics;
 
 /// How one kind of database is asked. A question that the server does not understand leaves its answer unknown; an error
 /// is a lost session, for limits and settings also a refused question.
@@ -34,8 +33,8 @@ struct Inspector {
     server_process: Ask<Option<ServerProcess>>,
     settings: fn(&mut Connection, &Recognised) -> Answer<Vec<event::Setting>>,
     sizes: fn(&mut Connection, &[&str]) -> Answer<Sizes>,
-    /// Finds out what this server has of them. What could be read with another right is added to the texts.
-    statistics: fn(&mut Connection, &[String], &mut Vec<String>) -> Answer<Box<dyn ReadStatistics>>,
+    /// Finds out what this server has of them.
+    statistics: fn(&mut Connection, &[String]) -> Answer<Statistics>,
 }
 
 type Answer<T> = Result<T, QueryError>;
