@@ -264,8 +264,6 @@ impl ReplyScanner {
             Message::CopyData(data) => sink.copy_data(data),
             Message::Authentication(_)
             | Message::BackendKeyData { .. }
-            | Message::CopyBothResponse(_)
-            | Message::FunctionCallResponse(_)
             | Message::NegotiateProtocolVersion { .. } => return Err(unexpected(frame)),
             _ => {}
         }

@@ -9,7 +9,7 @@ mod sink;
 use std::collections::VecDeque;
 
 pub use self::sink::ReplySink;
-use super::backend::{Body, Column, EofPacket, OkPacket, Prepared, ResultRow, Text, ValueType, parse_error};
+use super::backend::{Body, Column, OkPacket, Prepared, ResultRow, Text, ValueType, parse_error};
 use super::capabilities::{Capabilities, StatusFlags};
 use super::error::{MySqlError, ProtocolError};
 use super::frontend::LocalInfile;
@@ -373,7 +373,7 @@ impl ReplyScanner {
         if self.agreed.contains(Capabilities::DEPRECATE_EOF) {
             OkPacket::parse(payload)
         } else {
-            EofPacket::parse(payload).map(OkPacket::from_eof)
+            OkPacket::parse_eof(payload)
         }
     }
 
@@ -461,7 +461,7 @@ fn expect_eof(payload: &[u8]) -> Result<(), ProtocolError> {
     if payload.first() != Some(&EOF) {
         return Err(unexpected(payload, "the end of the columns"));
     }
-    EofPacket::parse(payload).map(|_| ())
+    OkPacket::parse_eof(payload).map(drop)
 }
 
 #[cold]
