@@ -16,6 +16,7 @@ use std::time::Duration;
 use dyno_wire::endpoint::Password;
 use dyno_wire::my::handshake;
 
+use crate::settings::parameters::Parameters;
 use crate::settings::url::{encode, encode_query};
 use crate::settings::{Environment, TargetError};
 use crate::tls::{RootCertificates, SslMode, TlsSettings};
@@ -79,9 +80,9 @@ impl MySqlSettings {
     /// # Errors
     /// As [`MySqlSettings::parse`].
     pub fn from_options(options: &[(&str, &str)], environment: &Environment) -> Result<Self, TargetError> {
-        let mut parameters = parameters::MySqlParameters::default();
+        let mut parameters = Parameters::new(&parameters::MYSQL);
         for (name, value) in options {
-            parameters.set(name, (*value).to_owned())?;
+            parameters::set(&mut parameters, name, (*value).to_owned())?;
         }
         resolve::given(&parameters, environment)
     }

@@ -94,7 +94,7 @@ impl TargetSettings {
     /// # Errors
     /// As [`TargetSettings::parse`].
     pub fn from_parameters(named: &[(&str, &str)], environment: &Environment) -> Result<Self, TargetError> {
-        let mut parameters = parameters::PostgresParameters::default();
+        let mut parameters = parameters::Parameters::new(&parameters::POSTGRES);
         for (name, value) in named {
             if *name == "dbname" && (url::without_scheme(value).is_some() || looks_like_conninfo(value)) {
                 parameters = read(value)?.or(parameters);
@@ -203,7 +203,7 @@ pub fn is_secret(name: &str) -> bool {
 /// Whether libpq has a connection parameter of this name.
 #[must_use]
 pub fn is_parameter(name: &str) -> bool {
-    parameters::is_known(name)
+    parameters::POSTGRES.has(name)
 }
 
 fn looks_like_conninfo(text: &str) -> bool {
@@ -217,7 +217,7 @@ pub(crate) fn other_scheme(text: &str) -> Option<&str> {
     is_other.then_some(scheme)
 }
 
-fn read(text: &str) -> Result<parameters::PostgresParameters, TargetError> {
+fn read(text: &str) -> Result<parameters::Parameters, TargetError> {
     let text = text.trim();
     if let Some(rest) = url::without_scheme(text) {
         return url::parse(rest);

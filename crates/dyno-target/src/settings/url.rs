@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::error::TargetError;
-use super::parameters::PostgresParameters;
+use super::parameters::{POSTGRES, Parameters};
 
 /// Splits a URL with a scheme of PostgreSQL; `None` for any other text.
 pub(super) fn without_scheme(text: &str) -> Option<&str> {
@@ -12,9 +12,9 @@ pub(super) fn without_scheme(text: &str) -> Option<&str> {
 }
 
 /// Reads what follows `postgres://`.
-pub(super) fn parse(rest: &str) -> Result<PostgresParameters, TargetError> {
+pub(super) fn parse(rest: &str) -> Result<Parameters, TargetError> {
     let parts = take_apart(rest)?;
-    let mut parameters = PostgresParameters::default();
+    let mut parameters = Parameters::new(&POSTGRES);
     let place =
         [("user", parts.user), ("password", parts.password), ("host", parts.hosts), ("port", parts.ports)];
     for (name, value) in place {
@@ -179,11 +179,11 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &str) -> PostgresParameters {
+    fn read(text: &str) -> Parameters {
         parse(without_scheme(text).unwrap()).unwrap()
     }
 
-    fn get<'a>(parameters: &'a PostgresParameters, names: &[&str]) -> Vec<Option<&'a str>> {
+    fn get<'a>(parameters: &'a Parameters, names: &[&str]) -> Vec<Option<&'a str>> {
         names.iter().map(|name| parameters.get(name)).collect()
     }
 
