@@ -179,11 +179,7 @@ impl TargetSettings {
         if let Some((_, options)) = self.startup.iter().find(|(name, _)| name == "options") {
             query.push(("options", options.clone()));
         }
-        let query: Vec<String> =
-            query.iter().map(|(name, value)| format!("{name}={}", url::encode_query(value))).collect();
-        let mark = if query.is_empty() { "" } else { "?" };
-        let (user, database) = (url::encode(&self.user), url::encode(&self.database));
-        format!("postgres://{user}@{authority}/{database}{mark}{}", query.join("&"))
+        url::written("postgres", [&self.user, &authority, &self.database], &query)
     }
 }
 
@@ -240,10 +236,7 @@ impl Host {
         let host = match &self.place {
             PostgresLocation::Local(_) => String::new(),
             PostgresLocation::Socket(directory) => url::encode(&directory.display().to_string()),
-            PostgresLocation::Tcp { name: Some(name), .. } if name.contains(':') => {
-                format!("[{}]", name.replace('%', "%25"))
-            }
-            PostgresLocation::Tcp { name, .. } => url::encode(name.as_deref().unwrap_or_default()),
+            PostgresLocation::Tcp { name, .. } => url::encode_host(name.as_deref().unwrap_or_default()),
         };
         if self.port == resolve::DEFAULT_PORT { host } else { format!("{host}:{}", self.port) }
     }

@@ -150,13 +150,30 @@ pub(crate) fn decode(text: &str, part: &str) -> Result<String, TargetError> {
         .map_err(|_| malformed(format!("{part} is not UTF-8 once its % codes are decoded")))
 }
 
+/// `scheme://user@authority/database?name=value`.
+pub(crate) fn written(
+    scheme: &str,
+    [user, authority, database]: [&str; 3],
+    query: &[(&str, String)],
+) -> String {
+    let query: Vec<String> =
+        query.iter().map(|(name, value)| format!("{name}={}", encode_query(value))).collect();
+    let mark = if query.is_empty() { "" } else { "?" };
+    format!("{scheme}://{}@{authority}/{}{mark}{}", encode(user), encode(database), query.join("&"))
+}
+
+/// A host as a URL has it, an IPv6 address in brackets.
+pub(crate) fn encode_host(name: &str) -> String {
+    if name.contains(':') { format!("[{}]", name.replace('%', "%25")) } else { encode(name) }
+}
+
 /// Percent-encodes all but letters, digits and `-._~`.
 pub(crate) fn encode(text: &str) -> String {
     encode_but(text, b"-._~")
 }
 
 /// The same for a parameter's value, in which `/`, `:`, `,` and `=` need no code and read better without.
-pub(crate) fn encode_query(text: &str) -> String {
+fn encode_query(text: &str) -> String {
     encode_but(text, b"-._~/:,=")
 }
 
