@@ -53,7 +53,7 @@ pub trait ReplySink {
 /// Counts and nothing else.
 impl ReplySink for () {}
 
-/// What one call of [`ReplyScanner::scan`] did.
+/// What one call of a scanner's `scan` did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub struct Scanned {

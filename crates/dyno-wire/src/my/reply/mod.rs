@@ -14,6 +14,7 @@ use super::capabilities::{Capabilities, StatusFlags};
 use super::error::{MySqlError, ProtocolError};
 use super::frontend::LocalInfile;
 use super::packet::{Header, PAYLOAD_BYTES_MAX};
+pub use crate::pg::reply::Scanned;
 
 /// What a command is answered with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,16 +25,6 @@ pub enum Expect {
     Binary,
     /// A statement's number and columns: what a prepare gives.
     Prepared,
-}
-
-/// What one call of [`ReplyScanner::scan`] did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub struct Scanned {
-    /// Bytes of the buffer that are done with.
-    pub consumed: usize,
-    /// Whether the whole request is answered.
-    pub done: bool,
 }
 
 /// What a request did, so far.
