@@ -3,6 +3,7 @@
 //! Nothing here opens a socket, reads a clock or starts a thread; the engine's event loop and the target's
 //! blocking connection drive the same machines.
 
+pub mod der;
 pub mod endpoint;
 pub mod link;
 pub mod my;

@@ -3,9 +3,12 @@
 
 use std::fmt;
 use std::io::{BufRead, Write};
+use std::sync::Arc;
 
 use rustls::{ClientConnection, ProtocolVersion};
 use thiserror::Error;
+
+use crate::endpoint::TlsSetup;
 
 /// How protocol bytes become network bytes.
 pub enum Link {
@@ -23,6 +26,17 @@ pub enum LinkError {
 }
 
 impl Link {
+    /// The beginning of a TLS session.
+    pub(crate) fn tls(setup: &TlsSetup) -> Result<Self, LinkError> {
+        let session = ClientConnection::new(Arc::clone(&setup.config), setup.server_name.clone())?;
+        Ok(Self::Tls(Box::new(session)))
+    }
+
+    /// Whether TLS is used and both sides agree on it.
+    pub(crate) fn is_agreed(&self) -> bool {
+        matches!(self, Self::Tls(session) if !session.is_handshaking())
+    }
+
     #[must_use]
     pub fn is_plain(&self) -> bool {
         matches!(self, Self::Plain)

@@ -106,17 +106,7 @@ impl EmbeddedServer {
     /// The same as [`conninfo`](Self::conninfo), ready to be used.
     #[must_use]
     pub fn endpoint(&self) -> Endpoint {
-        let address = Address::Unix(self.directory.socket());
-        let login = Login {
-            user: USER.to_owned(),
-            password: None,
-            database: DATABASE.to_owned(),
-            parameters: Vec::new(),
-            tls: Tls::Disable,
-            channel_binding: ChannelBinding::Prefer,
-        };
-        let connect_timeout = Some(CONNECT_TIMEOUT);
-        Endpoint { address, login: Arc::new(login), wire: Wire::Postgres, connect_timeout }
+        endpoint(&self.directory)
     }
 
     /// The main process.
@@ -238,6 +228,20 @@ fn check_room(base: &Path, required_bytes: u64) -> Result<u64, EmbeddedError> {
     Ok(free_bytes)
 }
 
+fn endpoint(directory: &RunDirectory) -> Endpoint {
+    let address = Address::Unix(directory.socket());
+    let login = Login {
+        user: USER.to_owned(),
+        password: None,
+        database: DATABASE.to_owned(),
+        parameters: Vec::new(),
+        tls: Tls::Disable,
+        channel_binding: ChannelBinding::Prefer,
+    };
+    let connect_timeout = Some(CONNECT_TIMEOUT);
+    Endpoint { address, login: Arc::new(login), wire: Wire::Postgres, connect_timeout }
+}
+
 /// What the steps of a start have in common.
 struct Maker<'a> {
     user: &'a RunAs,
@@ -281,8 +285,7 @@ impl Maker<'_> {
         let mut command = self.user.command(&self.program("postgres"));
         command.arg("-D").arg(self.data).stdout(Stdio::from(log)).stderr(Stdio::from(log_again));
         let postmaster = Postmaster::start(command).map_err(|error| self.not_run("postgres", error))?;
-        ready::wait(&postmaster, &self.directory.socket(), USER, progress)
-            .map_err(|why| self.not_started(why))?;
+        ready::wait(&postmaster, &endpoint(self.directory), progress).map_err(|why| self.not_started(why))?;
         Ok(postmaster)
     }
 

@@ -22,6 +22,11 @@ pub(crate) use node_exporter::NodeExporterReader;
 pub use node_exporter::{NodeExporter, NodeExporterError};
 pub use sample::Sampler;
 
+/// The process that started another and lives; not the machine's first, which takes in orphans.
+pub(crate) fn process_parent(pid: &str) -> Option<u32> {
+    process::ProcessReader::default().stat(pid).map(|stat| stat.parent).filter(|parent| *parent > 1)
+}
+
 /// Clock ticks from the start of the machine to that of a living process; a zombie has ended and is none.
 pub(crate) fn process_start(pid: u32) -> Option<u64> {
     process::ProcessReader::default().stat(pid).filter(|stat| !stat.zombie).map(|stat| stat.started_ticks)

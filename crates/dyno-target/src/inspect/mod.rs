@@ -37,15 +37,12 @@ pub(crate) struct Inspector {
     pub(crate) server_process: Ask<Option<ServerProcess>>,
     pub(crate) settings: fn(&mut Connection, &Recognised) -> Answer<Vec<event::Setting>>,
     pub(crate) sizes: fn(&mut Connection, &[&str]) -> Answer<Sizes>,
-    /// Finds out what this server has of them. What could be read with another right is added to the texts.
-    pub(crate) statistics: PrepareStatistics,
+    /// Finds out what this server has of them.
+    pub(crate) statistics: fn(&mut Connection, &[String]) -> Answer<Statistics>,
 }
 
 pub(crate) type Answer<T> = Result<T, QueryError>;
 pub(crate) type Ask<T> = fn(&mut Connection) -> Answer<T>;
-
-pub(crate) type PrepareStatistics =
-    fn(&mut Connection, &[String], &mut Vec<String>) -> Answer<Box<dyn ReadStatistics>>;
 
 /// The only place that chooses.
 fn inspector(connection: &Connection) -> &'static Inspector {

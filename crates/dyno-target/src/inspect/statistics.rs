@@ -32,9 +32,11 @@ impl Statistics {
     /// The session was lost.
     pub fn prepare(connection: &mut Connection, tables: &[String]) -> Result<Self, QueryError> {
         let tables = &tables[..tables.len().min(TABLES_MAX)];
-        let mut missing = Vec::new();
-        let source = (inspector(connection).statistics)(connection, tables, &mut missing)?;
-        Ok(Self { source, missing })
+        (inspector(connection).statistics)(connection, tables)
+    }
+
+    pub(crate) fn of(source: impl ReadStatistics + 'static, missing: Vec<String>) -> Self {
+        Self { source: Box::new(source), missing }
     }
 
     /// What this user may not read, a sentence for each kind of it, and what helps.

@@ -33,8 +33,7 @@ impl MySqlSettings {
     /// # Errors
     /// As [`MySqlSettings::endpoints`].
     pub fn endpoint(&self) -> Result<Endpoint, TargetError> {
-        let none = || TargetError::NoSuitableServer { wanted: "any", tried: "no address".to_owned() };
-        first_answering(&self.endpoints()?, self.connect_timeout).ok_or_else(none)
+        first_answering(&self.endpoints()?, self.connect_timeout)
     }
 
     /// Opens a session at [`MySqlSettings::endpoint`] within the time for connecting.

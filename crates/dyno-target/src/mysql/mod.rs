@@ -16,7 +16,8 @@ use std::time::Duration;
 use dyno_wire::endpoint::Password;
 use dyno_wire::my::handshake;
 
-use crate::settings::url::{encode, encode_query};
+use crate::settings::parameters::Parameters;
+use crate::settings::url::{encode, encode_host, written};
 use crate::settings::{Environment, TargetError};
 use crate::tls::{RootCertificates, SslMode, TlsSettings};
 
@@ -79,9 +80,9 @@ impl MySqlSettings {
     /// # Errors
     /// As [`MySqlSettings::parse`].
     pub fn from_options(options: &[(&str, &str)], environment: &Environment) -> Result<Self, TargetError> {
-        let mut parameters = parameters::MySqlParameters::default();
+        let mut parameters = Parameters::new(&parameters::MYSQL);
         for (name, value) in options {
-            parameters.set(name, (*value).to_owned())?;
+            parameters::set(&mut parameters, name, (*value).to_owned())?;
         }
         resolve::given(&parameters, environment)
     }
@@ -152,11 +153,7 @@ impl MySqlSettings {
         if let RootCertificates::File(file) = &self.tls.roots {
             query.push(("ssl-ca", file.display().to_string()));
         }
-        let query: Vec<String> =
-            query.iter().map(|(name, value)| format!("{name}={}", encode_query(value))).collect();
-        let mark = if query.is_empty() { "" } else { "?" };
-        let (user, database) = (encode(&self.user), encode(&self.database));
-        format!("mysql://{user}@{authority}/{database}{mark}{}", query.join("&"))
+        written("mysql", [&self.user, &authority, &self.database], &query)
     }
 }
 
@@ -168,8 +165,7 @@ impl MySqlLocation {
             // A port says that it is TCP.
             Self::Tcp { name, port } if is_local(name) => format!("{name}:{port}"),
             Self::Tcp { name, port } => {
-                let host =
-                    if name.contains(':') { format!("[{}]", name.replace('%', "%25")) } else { encode(name) };
+                let host = encode_host(name);
                 if *port == resolve::DEFAULT_PORT { host } else { format!("{host}:{port}") }
             }
         }

@@ -1,118 +1,78 @@
-//! The connection parameters by name, as MySQL's clients name their options: which exist, which of them dyno supports,
-//! and the values that were given. Case, dashes and underscores do not count. Knows nothing of what the values mean.
-
-use std::collections::BTreeMap;
-use std::fmt;
+//! The connection parameters as MySQL's clients name their options. Case, dashes and underscores do not count.
 
 use crate::settings::TargetError;
-use crate::settings::parameters::nearest;
+use crate::settings::parameters::Support::{Only, Refused, Used};
+use crate::settings::parameters::{KnownParameter, KnownParameters, Parameters, known};
 
-/// What dyno makes of a parameter.
-#[derive(Debug, Clone, Copy)]
-enum Support {
-    Used,
-    /// Accepted with these values, which mean what dyno does anyway.
-    Only(&'static [&'static str], &'static str),
-    Refused(&'static str),
-}
-
-use Support::{Only, Refused, Used};
+pub(super) static MYSQL: KnownParameters = KnownParameters { known: KNOWN, plain, other_names: OTHER_NAMES };
 
 const NO_COMPRESSION: &str = "what is sent is never compressed";
 const NO_REVOCATION: &str = "revocation lists are not checked";
 const NO_CIPHERS: &str = "the ciphers of TLS cannot be chosen";
 const NO: &[&str] = &["0", "off", "false", "no"];
 
-const KNOWN: &[(&str, Support)] = &[
-    ("host", Used),
-    ("port", Used),
-    ("socket", Used),
-    ("protocol", Used),
-    ("user", Used),
-    ("password", Used),
-    ("database", Used),
-    ("connect-timeout", Used),
-    ("local-infile", Used),
-    ("program-name", Used),
-    ("enable-cleartext-plugin", Used),
-    ("get-server-public-key", Used),
-    ("ssl-mode", Used),
-    ("ssl-ca", Used),
-    ("ssl-cert", Used),
-    ("ssl-key", Used),
-    ("tls-version", Used),
-    ("ssl-capath", Refused("certificates are read from one file; name it with ssl-ca, or say ssl-ca=system")),
-    ("ssl-crl", Refused(NO_REVOCATION)),
-    ("ssl-crlpath", Refused(NO_REVOCATION)),
-    ("ssl-cipher", Refused(NO_CIPHERS)),
-    ("tls-ciphersuites", Refused(NO_CIPHERS)),
-    ("server-public-key-path", Refused("the server is asked for its key; say ssl-mode=REQUIRED for safety")),
-    ("compress", Only(NO, NO_COMPRESSION)),
-    ("compression-algorithms", Only(&["uncompressed"], NO_COMPRESSION)),
-    ("default-character-set", Only(&["utf8mb4", "auto"], "the session's character set is utf8mb4")),
-    ("charset", Only(&["utf8mb4"], "the session's character set is utf8mb4")),
+const KNOWN: &[KnownParameter] = &[
+    known("host", Some("MYSQL_HOST"), Used),
+    known("port", Some("MYSQL_TCP_PORT"), Used),
+    known("socket", Some("MYSQL_UNIX_PORT"), Used),
+    known("protocol", None, Used),
+    known("user", None, Used),
+    known("password", Some("MYSQL_PWD"), Used),
+    known("database", None, Used),
+    known("connect-timeout", None, Used),
+    known("local-infile", None, Used),
+    known("program-name", None, Used),
+    known("enable-cleartext-plugin", None, Used),
+    known("get-server-public-key", None, Used),
+    known("ssl-mode", None, Used),
+    known("ssl-ca", None, Used),
+    known("ssl-cert", None, Used),
+    known("ssl-key", None, Used),
+    known("tls-version", None, Used),
+    known(
+        "ssl-capath",
+        None,
+        Refused("certificates are read from one file; name it with ssl-ca, or say ssl-ca=system"),
+    ),
+    known("ssl-crl", None, Refused(NO_REVOCATION)),
+    known("ssl-crlpath", None, Refused(NO_REVOCATION)),
+    known("ssl-cipher", None, Refused(NO_CIPHERS)),
+    known("tls-ciphersuites", None, Refused(NO_CIPHERS)),
+    known(
+        "server-public-key-path",
+        None,
+        Refused("the server is asked for its key; say ssl-mode=REQUIRED for safety"),
+    ),
+    known("compress", None, Only(NO, NO_COMPRESSION)),
+    known("compression-algorithms", None, Only(&["uncompressed"], NO_COMPRESSION)),
+    known(
+        "default-character-set",
+        None,
+        Only(&["utf8mb4", "auto"], "the session's character set is utf8mb4"),
+    ),
+    known("charset", None, Only(&["utf8mb4"], "the session's character set is utf8mb4")),
 ];
 
-/// Values by parameter name. Prints names only: a value may be a password.
-#[derive(Clone, Default)]
-pub(super) struct MySqlParameters(BTreeMap<&'static str, String>);
-
-impl fmt::Debug for MySqlParameters {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
+/// Sets a parameter, also `ssl=true`, as JDBC's URLs and MariaDB's option files have it. That takes nothing back that was
+/// asked for beyond.
+pub(super) fn set(parameters: &mut Parameters, name: &str, value: String) -> Result<(), TargetError> {
+    if plain(name) != SSL {
+        return parameters.set(name, value);
+    }
+    if !boolean(SSL, &value)? {
+        return parameters.set("ssl-mode", "DISABLED".to_owned());
+    }
+    match parameters.get("ssl-mode").map(plain).as_deref() {
+        Some("verifyca" | "verifyidentity") => Ok(()),
+        _ => parameters.set("ssl-mode", "REQUIRED".to_owned()),
     }
 }
 
-impl MySqlParameters {
-    /// Sets a parameter; a later value replaces an earlier one, and an empty one takes it back.
-    pub(super) fn set(&mut self, name: &str, value: String) -> Result<(), TargetError> {
-        if plain(name) == "ssl" {
-            return self.set_ssl(&value);
-        }
-        let Some((name, support)) = KNOWN.iter().find(|(known, _)| plain(known) == plain(name)) else {
-            let suggestion = suggestion(name);
-            return Err(TargetError::UnknownParameter { name: name.to_owned(), suggestion });
-        };
-        match support {
-            _ if value.is_empty() => {
-                self.0.remove(name);
-            }
-            Used => {
-                self.0.insert(name, value);
-            }
-            Only(values, _) if values.contains(&value.to_ascii_lowercase().as_str()) => {}
-            Only(_, why) | Refused(why) => return Err(TargetError::UnsupportedParameter { name, why }),
-        }
-        Ok(())
-    }
-
-    /// `ssl=true`, as JDBC's URLs and MariaDB's option files have it. It takes nothing back that was asked for beyond.
-    fn set_ssl(&mut self, value: &str) -> Result<(), TargetError> {
-        if !boolean("ssl", value)? {
-            return self.set("ssl-mode", "DISABLED".to_owned());
-        }
-        match self.get("ssl-mode").map(plain).as_deref() {
-            Some("verifyca" | "verifyidentity") => Ok(()),
-            _ => self.set("ssl-mode", "REQUIRED".to_owned()),
-        }
-    }
-
-    pub(super) fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
-    }
-
-    /// Fills in what is not set here from `fallback`.
-    pub(super) fn or(mut self, fallback: Self) -> Self {
-        for (name, value) in fallback.0 {
-            self.0.entry(name).or_insert(value);
-        }
-        self
-    }
-}
+const SSL: &str = "ssl";
 
 /// Whether dyno knows the name at all, supported or not.
 pub(super) fn is_known(name: &str) -> bool {
-    plain(name) == "ssl" || KNOWN.iter().any(|(known, _)| plain(known) == plain(name))
+    plain(name) == SSL || MYSQL.has(name)
 }
 
 /// The name with all left out that does not count: `sslMode`, `ssl_mode` and `SSL-MODE` are the same.
@@ -125,11 +85,11 @@ pub(super) fn boolean(name: &'static str, value: &str) -> Result<bool, TargetErr
     match value.to_ascii_lowercase().as_str() {
         "1" | "on" | "true" | "yes" => Ok(true),
         "0" | "off" | "false" | "no" => Ok(false),
-        _ => Err(TargetError::InvalidValue { name, value: value.to_owned(), expected: "on or off" }),
+        _ => Err(TargetError::invalid(name, value, "on or off")),
     }
 }
 
-/// What other drivers call some parameters, too unlike for a guess by spelling.
+/// What other drivers call some parameters.
 const OTHER_NAMES: &[(&str, &str)] = &[
     ("db", "database"),
     ("dbname", "database"),
@@ -150,14 +110,6 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("allowloadlocalinfile", "local-infile"),
 ];
 
-fn suggestion(wrong: &str) -> Option<String> {
-    let plain = plain(wrong);
-    match OTHER_NAMES.iter().find(|(other, _)| *other == plain) {
-        Some((_, name)) => Some((*name).to_owned()),
-        None => nearest(&wrong.replace('_', "-"), KNOWN.iter().map(|(name, _)| *name)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,14 +117,14 @@ mod tests {
     #[test]
     fn case_dashes_and_underscores_do_not_count() {
         for name in ["ssl-mode", "ssl_mode", "sslMode", "SSL-MODE", "sslmode"] {
-            let mut parameters = MySqlParameters::default();
-            parameters.set(name, "REQUIRED".into()).unwrap();
+            let mut parameters = Parameters::new(&MYSQL);
+            set(&mut parameters, name, "REQUIRED".into()).unwrap();
             assert_eq!(parameters.get("ssl-mode"), Some("REQUIRED"), "{name}");
-            parameters.set(name, String::new()).unwrap();
+            set(&mut parameters, name, String::new()).unwrap();
             assert_eq!(parameters.get("ssl-mode"), None, "{name}");
         }
-        let mut parameters = MySqlParameters::default();
-        parameters.set("ssl", "true".into()).unwrap();
+        let mut parameters = Parameters::new(&MYSQL);
+        set(&mut parameters, "ssl", "true".into()).unwrap();
         assert_eq!(parameters.get("ssl-mode"), Some("REQUIRED"));
     }
 
@@ -186,16 +138,16 @@ mod tests {
             ("conect_timeout", "connect-timeout"),
             ("allowPublicKeyRetrieval", "get-server-public-key"),
         ] {
-            let error = MySqlParameters::default().set(wrong, "x".into()).unwrap_err();
+            let error = set(&mut Parameters::new(&MYSQL), wrong, "x".into()).unwrap_err();
             assert!(error.to_string().contains(&format!("did you mean `{right}`")), "{error}");
         }
     }
 
     #[test]
     fn what_is_not_supported_is_refused_and_says_why() {
-        let error = MySqlParameters::default().set("ssl_crl", "/a".into()).unwrap_err();
+        let error = set(&mut Parameters::new(&MYSQL), "ssl_crl", "/a".into()).unwrap_err();
         assert!(error.to_string().contains("revocation"), "{error}");
-        assert!(MySqlParameters::default().set("compress", "0".into()).is_ok());
-        assert!(MySqlParameters::default().set("compress", "1".into()).is_err());
+        assert!(set(&mut Parameters::new(&MYSQL), "compress", "0".into()).is_ok());
+        assert!(set(&mut Parameters::new(&MYSQL), "compress", "1".into()).is_err());
     }
 }

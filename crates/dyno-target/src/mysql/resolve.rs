@@ -1,28 +1,19 @@
 //! From parameters to settings: what is missing is filled in, and every value is checked.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use dyno_wire::endpoint::Password;
 use dyno_wire::my::handshake;
 
 use super::option_files::OptionFiles;
-use super::parameters::{MySqlParameters, boolean, plain};
+use super::parameters::{MYSQL, boolean, plain};
 use super::{LOCALHOST, MySqlLocation, MySqlSettings, is_local};
+use crate::settings::parameters::{Parameters, connect_timeout, port};
 use crate::settings::{Environment, TargetError};
 use crate::tls::{RootCertificates, SslMode, TlsSettings, TlsVersion};
 
 pub(super) const DEFAULT_PORT: u16 = 3306;
-/// As for PostgreSQL: a benchmark that hangs on a silent address helps nobody.
-const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const DEFAULT_PROGRAM_NAME: &str = "dyno";
-
-const VARIABLES: [(&str, &str); 4] = [
-    ("host", "MYSQL_HOST"),
-    ("port", "MYSQL_TCP_PORT"),
-    ("socket", "MYSQL_UNIX_PORT"),
-    ("password", "MYSQL_PWD"),
-];
 
 const MODES: [(SslMode, &str); 5] = [
     (SslMode::Disable, "DISABLED"),
@@ -37,13 +28,8 @@ pub(super) fn mode_name(mode: SslMode) -> Option<&'static str> {
 }
 
 /// What was named wins over the environment, and the environment over option files.
-pub(super) fn named(named: MySqlParameters, environment: &Environment) -> Result<MySqlSettings, TargetError> {
-    let mut from_environment = MySqlParameters::default();
-    for (name, variable) in VARIABLES {
-        if let Some(value) = environment.variable(variable) {
-            from_environment.set(name, value.to_owned())?;
-        }
-    }
+pub(super) fn named(named: Parameters, environment: &Environment) -> Result<MySqlSettings, TargetError> {
+    let from_environment = Parameters::from_environment(&MYSQL, environment)?;
     let OptionFiles { parameters, warnings } = OptionFiles::read(environment);
     let inherited = from_environment.or(parameters);
     let places = Places::of(&named, &inherited, environment)?;
@@ -52,11 +38,8 @@ pub(super) fn named(named: MySqlParameters, environment: &Environment) -> Result
 }
 
 /// As sysbench does it, which reads no option files.
-pub(super) fn given(
-    given: &MySqlParameters,
-    environment: &Environment,
-) -> Result<MySqlSettings, TargetError> {
-    let mut inherited = MySqlParameters::default();
+pub(super) fn given(given: &Parameters, environment: &Environment) -> Result<MySqlSettings, TargetError> {
+    let mut inherited = Parameters::new(&MYSQL);
     if let Some(socket) = environment.variable("MYSQL_UNIX_PORT") {
         inherited.set("socket", socket.to_owned())?;
     }
@@ -65,7 +48,7 @@ pub(super) fn given(
 }
 
 fn settings(
-    parameters: &MySqlParameters,
+    parameters: &Parameters,
     hosts: Vec<MySqlLocation>,
     warnings: Vec<String>,
     environment: &Environment,
@@ -79,7 +62,7 @@ fn settings(
         program_name: parameters.get("program-name").unwrap_or(DEFAULT_PROGRAM_NAME).to_owned(),
         tls: tls(parameters)?,
         options: options(parameters)?,
-        connect_timeout: connect_timeout(parameters)?,
+        connect_timeout: connect_timeout(parameters, "connect-timeout")?,
         warnings,
     })
 }
@@ -105,8 +88,8 @@ enum Protocol {
 
 impl<'p> Places<'p> {
     fn of(
-        named: &'p MySqlParameters,
-        inherited: &'p MySqlParameters,
+        named: &'p Parameters,
+        inherited: &'p Parameters,
         environment: &Environment,
     ) -> Result<Self, TargetError> {
         let list = |text: &'p str| text.split(',').map(str::trim).collect::<Vec<_>>();
@@ -126,7 +109,7 @@ impl<'p> Places<'p> {
         };
         Ok(Self {
             hosts: list(named.get("host").or(inherited_host).unwrap_or_default()),
-            ports: ports.into_iter().map(port).collect::<Result<_, _>>()?,
+            ports: ports.into_iter().map(|text| port(text, DEFAULT_PORT)).collect::<Result<_, _>>()?,
             sockets,
             local,
             protocol: protocol.map_or(Ok(Protocol::ByHost), Protocol::parse)?,
@@ -156,11 +139,7 @@ impl Protocol {
         match text.to_ascii_lowercase().as_str() {
             "tcp" => Ok(Self::Tcp),
             "socket" => Ok(Self::Socket),
-            _ => Err(TargetError::InvalidValue {
-                name: "protocol",
-                value: text.to_owned(),
-                expected: "TCP or SOCKET",
-            }),
+            _ => Err(TargetError::invalid("protocol", text, "TCP or SOCKET")),
         }
     }
 }
@@ -191,19 +170,7 @@ fn sockets(places: &Places<'_>) -> Vec<MySqlLocation> {
     places.sockets.iter().map(|socket| MySqlLocation::Socket(PathBuf::from(socket))).collect()
 }
 
-fn port(text: &str) -> Result<u16, TargetError> {
-    match text.parse() {
-        _ if text.is_empty() => Ok(DEFAULT_PORT),
-        Ok(port) if port > 0 => Ok(port),
-        _ => Err(TargetError::InvalidValue {
-            name: "port",
-            value: text.to_owned(),
-            expected: "a number from 1 to 65535",
-        }),
-    }
-}
-
-fn tls(parameters: &MySqlParameters) -> Result<TlsSettings, TargetError> {
+fn tls(parameters: &Parameters) -> Result<TlsSettings, TargetError> {
     let authority = parameters.get("ssl-ca");
     let mode = ssl_mode(parameters.get("ssl-mode"), authority.is_some())?;
     let roots = match authority {
@@ -235,10 +202,12 @@ fn ssl_mode(text: Option<&str>, has_authority: bool) -> Result<SslMode, TargetEr
         None => Ok(SslMode::Prefer),
         Some(text) => {
             MODES.into_iter().find(|(_, name)| plain(name) == plain(text)).map(|(mode, _)| mode).ok_or_else(
-                || TargetError::InvalidValue {
-                    name: "ssl-mode",
-                    value: text.to_owned(),
-                    expected: "DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY",
+                || {
+                    TargetError::invalid(
+                        "ssl-mode",
+                        text,
+                        "DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY",
+                    )
                 },
             )
         }
@@ -250,15 +219,12 @@ fn tls_versions(text: Option<&str>) -> Result<(Option<TlsVersion>, Option<TlsVer
     let Some(text) = text else { return Ok((None, None)) };
     let parsed: Option<Vec<TlsVersion>> =
         text.split(',').map(|version| TlsVersion::parse(version.trim())).collect();
-    let versions = parsed.ok_or_else(|| TargetError::InvalidValue {
-        name: "tls-version",
-        value: text.to_owned(),
-        expected: "TLSv1.2, TLSv1.3 or both with a comma",
-    })?;
+    let versions = parsed
+        .ok_or_else(|| TargetError::invalid("tls-version", text, "TLSv1.2, TLSv1.3 or both with a comma"))?;
     Ok((versions.iter().min().copied(), versions.iter().max().copied()))
 }
 
-fn options(parameters: &MySqlParameters) -> Result<handshake::Options, TargetError> {
+fn options(parameters: &Parameters) -> Result<handshake::Options, TargetError> {
     let switch = |name, otherwise| parameters.get(name).map_or(Ok(otherwise), |value| boolean(name, value));
     Ok(handshake::Options {
         // Harmless, as only what dyno itself has asked for is ever answered.
@@ -267,16 +233,4 @@ fn options(parameters: &MySqlParameters) -> Result<handshake::Options, TargetErr
         public_key_retrieval: switch("get-server-public-key", true)?,
         ..handshake::Options::default()
     })
-}
-
-fn connect_timeout(parameters: &MySqlParameters) -> Result<Option<Duration>, TargetError> {
-    let Some(text) = parameters.get("connect-timeout") else { return Ok(Some(DEFAULT_CONNECT_TIMEOUT)) };
-    match text.trim().parse::<u64>() {
-        Ok(seconds) => Ok(Some(Duration::from_secs(seconds)).filter(|it| !it.is_zero())),
-        Err(_) => Err(TargetError::InvalidValue {
-            name: "connect-timeout",
-            value: text.to_owned(),
-            expected: "whole seconds, 0 for no limit",
-        }),
-    }
 }

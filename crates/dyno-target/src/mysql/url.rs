@@ -1,9 +1,10 @@
 //! `mysql://user:password@host:port/database?parameter=value`: a URL of the same form as PostgreSQL's, with the names of
 //! MySQL's options.
 
-use super::parameters::MySqlParameters;
+use super::parameters::{MYSQL, set};
 use super::{SCHEMES, is_local};
 use crate::settings::TargetError;
+use crate::settings::parameters::Parameters;
 use crate::settings::url::{malformed, take_apart};
 
 /// Splits a URL with a scheme of MySQL's kind; `None` for any other text.
@@ -12,9 +13,9 @@ pub(super) fn without_scheme(text: &str) -> Option<&str> {
 }
 
 /// Reads what follows `mysql://`.
-pub(super) fn parse(rest: &str) -> Result<MySqlParameters, TargetError> {
+pub(super) fn parse(rest: &str) -> Result<Parameters, TargetError> {
     let parts = take_apart(rest)?;
-    let mut parameters = MySqlParameters::default();
+    let mut parameters = Parameters::new(&MYSQL);
     // MySQL's own clients would take the socket, and have misled many by it: who writes a port means it.
     let mut places = parts.hosts.split(',').zip(parts.ports.split(','));
     if places.any(|(host, port)| is_local(host) && !port.is_empty()) {
@@ -31,7 +32,7 @@ pub(super) fn parse(rest: &str) -> Result<MySqlParameters, TargetError> {
         parameters.set(name, value)?;
     }
     for (name, value) in parts.parameters {
-        parameters.set(&name, value)?;
+        set(&mut parameters, &name, value)?;
     }
     if parameters.get("socket").is_some() {
         if !parameters.get("host").unwrap_or_default().split(',').all(is_local) {

@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use super::error::TargetError;
-use super::parameters::PostgresParameters;
+use super::parameters::{POSTGRES, Parameters};
 
 /// Reads a connection string. Errors give a position and never the text around it, which may be a password.
-pub(super) fn parse(text: &str) -> Result<PostgresParameters, TargetError> {
-    let mut parameters = PostgresParameters::default();
+pub(super) fn parse(text: &str) -> Result<Parameters, TargetError> {
+    let mut parameters = Parameters::new(&POSTGRES);
     let mut reader = Reader { text, at: 0 };
     loop {
         reader.skip_spaces();

@@ -52,7 +52,6 @@ impl TargetSettings {
             return self.suitable(&endpoints);
         }
         first_answering(&endpoints, self.connect_timeout)
-            .ok_or(TargetError::NoSuitableServer { wanted: "any", tried: "no address".to_owned() })
     }
 
     /// Whether any server that accepts a connection will do, as long as `target_session_attrs` is not set.
@@ -162,13 +161,17 @@ pub(crate) fn at_addresses<'h, H, E>(
 }
 
 /// The only one, or the first of several that accepts a connection, or the first.
-pub(crate) fn first_answering(endpoints: &[Endpoint], timeout: Option<Duration>) -> Option<Endpoint> {
+pub(crate) fn first_answering(
+    endpoints: &[Endpoint],
+    timeout: Option<Duration>,
+) -> Result<Endpoint, TargetError> {
     let timeout = timeout.unwrap_or(TRY_TIMEOUT);
     let answering = match endpoints {
         [_] => None,
         several => several.iter().find(|endpoint| connection::accepts(&endpoint.address, timeout)),
     };
-    answering.or(endpoints.first()).cloned()
+    let none = || TargetError::NoSuitableServer { wanted: "any", tried: "no address".to_owned() };
+    answering.or(endpoints.first()).cloned().ok_or_else(none)
 }
 
 impl Host {

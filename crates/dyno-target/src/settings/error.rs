@@ -49,6 +49,12 @@ pub enum TargetError {
     NoSuitableServer { wanted: &'static str, tried: String },
 }
 
+impl TargetError {
+    pub(crate) fn invalid(name: &'static str, value: &str, expected: &'static str) -> Self {
+        Self::InvalidValue { name, value: value.to_owned(), expected }
+    }
+}
+
 fn nearest(suggestion: Option<&str>, suffix: &str) -> String {
     suggestion.map_or_else(String::new, |name| format!("; did you mean `{name}{suffix}`?"))
 }

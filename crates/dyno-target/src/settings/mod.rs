@@ -94,7 +94,7 @@ impl TargetSettings {
     /// # Errors
     /// As [`TargetSettings::parse`].
     pub fn from_parameters(named: &[(&str, &str)], environment: &Environment) -> Result<Self, TargetError> {
-        let mut parameters = parameters::PostgresParameters::default();
+        let mut parameters = parameters::Parameters::new(&parameters::POSTGRES);
         for (name, value) in named {
             if *name == "dbname" && (url::without_scheme(value).is_some() || looks_like_conninfo(value)) {
                 parameters = read(value)?.or(parameters);
@@ -179,11 +179,7 @@ impl TargetSettings {
         if let Some((_, options)) = self.startup.iter().find(|(name, _)| name == "options") {
             query.push(("options", options.clone()));
         }
-        let query: Vec<String> =
-            query.iter().map(|(name, value)| format!("{name}={}", url::encode_query(value))).collect();
-        let mark = if query.is_empty() { "" } else { "?" };
-        let (user, database) = (url::encode(&self.user), url::encode(&self.database));
-        format!("postgres://{user}@{authority}/{database}{mark}{}", query.join("&"))
+        url::written("postgres", [&self.user, &authority, &self.database], &query)
     }
 }
 
@@ -203,7 +199,7 @@ pub fn is_secret(name: &str) -> bool {
 /// Whether libpq has a connection parameter of this name.
 #[must_use]
 pub fn is_parameter(name: &str) -> bool {
-    parameters::is_known(name)
+    parameters::POSTGRES.has(name)
 }
 
 fn looks_like_conninfo(text: &str) -> bool {
@@ -217,7 +213,7 @@ pub(crate) fn other_scheme(text: &str) -> Option<&str> {
     is_other.then_some(scheme)
 }
 
-fn read(text: &str) -> Result<parameters::PostgresParameters, TargetError> {
+fn read(text: &str) -> Result<parameters::Parameters, TargetError> {
     let text = text.trim();
     if let Some(rest) = url::without_scheme(text) {
         return url::parse(rest);
@@ -240,10 +236,7 @@ impl Host {
         let host = match &self.place {
             PostgresLocation::Local(_) => String::new(),
             PostgresLocation::Socket(directory) => url::encode(&directory.display().to_string()),
-            PostgresLocation::Tcp { name: Some(name), .. } if name.contains(':') => {
-                format!("[{}]", name.replace('%', "%25"))
-            }
-            PostgresLocation::Tcp { name, .. } => url::encode(name.as_deref().unwrap_or_default()),
+            PostgresLocation::Tcp { name, .. } => url::encode_host(name.as_deref().unwrap_or_default()),
         };
         if self.port == resolve::DEFAULT_PORT { host } else { format!("{host}:{}", self.port) }
     }

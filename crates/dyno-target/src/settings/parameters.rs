@@ -1,15 +1,29 @@
-//! The connection parameters by name, as libpq names them: which exist, which of them dyno supports, and the
-//! values that were given. Knows nothing of what the values mean.
+//! Connection parameters by name: which exist, which of them dyno supports, and the values that were given. Knows
+//! nothing of what the values mean. The names here are libpq's; MySQL's are beside its settings.
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
 use super::environment::Environment;
 use super::error::TargetError;
 
+/// The parameters that one kind of database has.
+#[derive(Debug)]
+pub(crate) struct KnownParameters {
+    pub(crate) known: &'static [KnownParameter],
+    /// What of a name or a value counts.
+    pub(crate) plain: fn(&str) -> String,
+    /// What other drivers call some parameters, too unlike for a guess by spelling.
+    pub(crate) other_names: &'static [(&'static str, &'static str)],
+}
+
+pub(crate) static POSTGRES: KnownParameters =
+    KnownParameters { known: KNOWN, plain: str::to_owned, other_names: OTHER_NAMES };
+
 /// What dyno makes of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Support {
+pub(crate) enum Support {
     Used,
     /// Accepted: it changes nothing that could be measured.
     Accepted,
@@ -19,13 +33,17 @@ enum Support {
 }
 
 #[derive(Debug)]
-struct KnownParameter {
+pub(crate) struct KnownParameter {
     name: &'static str,
     variable: Option<&'static str>,
     support: Support,
 }
 
-const fn known(name: &'static str, variable: Option<&'static str>, support: Support) -> KnownParameter {
+pub(crate) const fn known(
+    name: &'static str,
+    variable: Option<&'static str>,
+    support: Support,
+) -> KnownParameter {
     KnownParameter { name, variable, support }
 }
 
@@ -100,65 +118,7 @@ const KNOWN: &[KnownParameter] = &[
     known("tcp_user_timeout", None, Accepted),
 ];
 
-/// Values by parameter name. Prints names only: a value may be a password.
-#[derive(Clone, Default)]
-pub(super) struct PostgresParameters(BTreeMap<&'static str, String>);
-
-impl fmt::Debug for PostgresParameters {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
-    }
-}
-
-impl PostgresParameters {
-    /// What the `PG*` variables say, but for `PGSERVICE`'s own values.
-    pub(super) fn from_environment(environment: &Environment) -> Result<Self, TargetError> {
-        let mut parameters = Self::default();
-        for known in KNOWN {
-            if let Some(value) = known.variable.and_then(|variable| environment.variable(variable)) {
-                parameters.set(known.name, value.to_owned())?;
-            }
-        }
-        Ok(parameters)
-    }
-
-    /// Sets a parameter; a later value replaces an earlier one, as in libpq.
-    pub(super) fn set(&mut self, name: &str, value: String) -> Result<(), TargetError> {
-        let Some(known) = KNOWN.iter().find(|known| known.name == name) else {
-            let suggestion = nearest(name, KNOWN.iter().map(|known| known.name));
-            return Err(TargetError::UnknownParameter { name: name.to_owned(), suggestion });
-        };
-        match known.support {
-            Accepted => {}
-            // An empty value means "not set" everywhere in libpq.
-            Used | Refused(_) | Only(..) if value.is_empty() => {
-                self.0.remove(known.name);
-            }
-            Used => {
-                self.0.insert(known.name, value);
-            }
-            Only(values, _) if values.contains(&value.as_str()) => {}
-            Only(_, why) | Refused(why) => {
-                return Err(TargetError::UnsupportedParameter { name: known.name, why });
-            }
-        }
-        Ok(())
-    }
-
-    pub(super) fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
-    }
-
-    /// Fills in what is not set here from `fallback`.
-    pub(super) fn or(mut self, fallback: Self) -> Self {
-        for (name, value) in fallback.0 {
-            self.0.entry(name).or_insert(value);
-        }
-        self
-    }
-}
-
-/// What other drivers call some parameters, too unlike for a guess by spelling.
+/// What other drivers call some parameters.
 const OTHER_NAMES: &[(&str, &str)] = &[
     ("database", "dbname"),
     ("db", "dbname"),
@@ -171,22 +131,123 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("timeout", "connect_timeout"),
 ];
 
-/// Whether there is a parameter of this name.
-pub(super) fn is_known(name: &str) -> bool {
-    KNOWN.iter().any(|known| known.name == name)
+impl KnownParameters {
+    fn find(&self, name: &str) -> Option<&'static KnownParameter> {
+        let wanted = (self.plain)(name);
+        self.known.iter().find(|known| (self.plain)(known.name) == wanted)
+    }
+
+    /// Whether there is a parameter of this name, supported or not.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.find(name).is_some()
+    }
+
+    fn suggestion(&self, wrong: &str) -> Option<String> {
+        let plain = (self.plain)(wrong).to_ascii_lowercase();
+        match self.other_names.iter().find(|(other, _)| *other == plain) {
+            Some((_, name)) => Some((*name).to_owned()),
+            None => nearest(&plain, self.known.iter().map(|known| known.name)),
+        }
+    }
+}
+
+/// Values by parameter name. Prints names only: a value may be a password.
+#[derive(Clone)]
+pub(crate) struct Parameters {
+    of: &'static KnownParameters,
+    values: BTreeMap<&'static str, String>,
+}
+
+impl fmt::Debug for Parameters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.values.keys()).finish()
+    }
+}
+
+impl Parameters {
+    pub(crate) fn new(of: &'static KnownParameters) -> Self {
+        Self { of, values: BTreeMap::new() }
+    }
+
+    /// What the environment's variables say.
+    pub(crate) fn from_environment(
+        of: &'static KnownParameters,
+        environment: &Environment,
+    ) -> Result<Self, TargetError> {
+        let mut parameters = Self::new(of);
+        for known in of.known {
+            if let Some(value) = known.variable.and_then(|variable| environment.variable(variable)) {
+                parameters.set(known.name, value.to_owned())?;
+            }
+        }
+        Ok(parameters)
+    }
+
+    /// Sets a parameter; a later value replaces an earlier one, and an empty one takes it back.
+    pub(crate) fn set(&mut self, name: &str, value: String) -> Result<(), TargetError> {
+        let Some(KnownParameter { name, support, .. }) = self.of.find(name) else {
+            let suggestion = self.of.suggestion(name);
+            return Err(TargetError::UnknownParameter { name: name.to_owned(), suggestion });
+        };
+        match support {
+            _ if value.is_empty() => {
+                self.values.remove(name);
+            }
+            Accepted => {}
+            Used => {
+                self.values.insert(name, value);
+            }
+            Only(values, _) if values.contains(&(self.of.plain)(&value).as_str()) => {}
+            Only(_, why) | Refused(why) => return Err(TargetError::UnsupportedParameter { name, why }),
+        }
+        Ok(())
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str)
+    }
+
+    /// Fills in what is not set here from `fallback`.
+    pub(crate) fn or(mut self, fallback: Self) -> Self {
+        for (name, value) in fallback.values {
+            self.values.entry(name).or_insert(value);
+        }
+        self
+    }
 }
 
 /// The name that is spelled most like `wrong`, if any is near enough to have been meant.
 pub(crate) fn nearest(wrong: &str, names: impl Iterator<Item = &'static str>) -> Option<String> {
     let wrong = wrong.to_ascii_lowercase();
-    if let Some((_, name)) = OTHER_NAMES.iter().find(|(other, _)| *other == wrong) {
-        return Some((*name).to_owned());
-    }
     names
         .map(|name| (strsim::jaro_winkler(&wrong, name), name))
         .filter(|(likeness, _)| *likeness > 0.8)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, name)| name.to_owned())
+}
+
+/// A port; `otherwise` where none is given.
+pub(crate) fn port(text: &str, otherwise: u16) -> Result<u16, TargetError> {
+    match text.parse() {
+        _ if text.is_empty() => Ok(otherwise),
+        Ok(port) if port > 0 => Ok(port),
+        _ => Err(TargetError::invalid("port", text, "a number from 1 to 65535")),
+    }
+}
+
+/// libpq waits for ever; a benchmark that hangs on a silent address helps nobody.
+const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The time that the parameter `name` gives to connecting; `None` for as long as it takes.
+pub(crate) fn connect_timeout(
+    parameters: &Parameters,
+    name: &'static str,
+) -> Result<Option<Duration>, TargetError> {
+    let Some(text) = parameters.get(name) else { return Ok(Some(DEFAULT_CONNECT_TIMEOUT)) };
+    match text.trim().parse::<i32>() {
+        Ok(seconds) => Ok(u64::try_from(seconds).ok().filter(|it| *it > 0).map(Duration::from_secs)),
+        Err(_) => Err(TargetError::invalid(name, text, "whole seconds, 0 for no limit")),
+    }
 }
 
 #[cfg(test)]
@@ -202,26 +263,26 @@ mod tests {
             ("conect_timeout", "connect_timeout"),
             ("PORT", "port"),
         ] {
-            let error = PostgresParameters::default().set(wrong, "x".into()).unwrap_err();
+            let error = Parameters::new(&POSTGRES).set(wrong, "x".into()).unwrap_err();
             assert!(error.to_string().contains(&format!("`{right}`")), "{error}");
         }
     }
 
     #[test]
     fn what_is_not_supported_is_refused_and_says_why() {
-        let error = PostgresParameters::default().set("sslcrl", "/a".into()).unwrap_err();
+        let error = Parameters::new(&POSTGRES).set("sslcrl", "/a".into()).unwrap_err();
         assert!(error.to_string().contains("revocation"), "{error}");
-        assert!(PostgresParameters::default().set("sslcrl", String::new()).is_ok());
-        assert!(PostgresParameters::default().set("gssencmode", "disable".into()).is_ok());
-        assert!(PostgresParameters::default().set("gssencmode", "require".into()).is_err());
+        assert!(Parameters::new(&POSTGRES).set("sslcrl", String::new()).is_ok());
+        assert!(Parameters::new(&POSTGRES).set("gssencmode", "disable".into()).is_ok());
+        assert!(Parameters::new(&POSTGRES).set("gssencmode", "require".into()).is_err());
     }
 
     #[test]
     fn earlier_sources_win() {
-        let mut first = PostgresParameters::default();
+        let mut first = Parameters::new(&POSTGRES);
         first.set("user", "a".into()).unwrap();
         let environment = Environment::empty().with_variable("PGUSER", "b").with_variable("PGPORT", "7");
-        let both = first.or(PostgresParameters::from_environment(&environment).unwrap());
+        let both = first.or(Parameters::from_environment(&POSTGRES, &environment).unwrap());
         assert_eq!((both.get("user"), both.get("port")), (Some("a"), Some("7")));
     }
 }

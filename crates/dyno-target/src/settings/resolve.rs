@@ -2,20 +2,17 @@
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use dyno_wire::endpoint::{ChannelBinding, Password};
 
 use super::environment::Environment;
 use super::error::TargetError;
-use super::parameters::PostgresParameters;
+use super::parameters::{POSTGRES, Parameters, connect_timeout, port};
 use super::pgpass::PasswordFile;
 use super::{Host, PostgresLocation, SessionAttributes, TargetSettings, service};
 use crate::tls::{RootCertificates, SslMode, TlsSettings, TlsVersion};
 
 pub(super) const DEFAULT_PORT: u16 = 5432;
-/// libpq waits for ever; a benchmark that hangs on a silent address helps nobody.
-const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const DEFAULT_APPLICATION_NAME: &str = "dyno";
 
 /// Variables that libpq turns into session settings by itself.
@@ -23,7 +20,7 @@ const SESSION_VARIABLES: [(&str, &str); 3] =
     [("PGDATESTYLE", "datestyle"), ("PGTZ", "timezone"), ("PGGEQO", "geqo")];
 
 pub(super) fn resolve(
-    named: PostgresParameters,
+    named: Parameters,
     environment: &Environment,
     encoding: Encoding,
 ) -> Result<TargetSettings, TargetError> {
@@ -37,7 +34,7 @@ pub(super) fn resolve(
         tls: tls(&parameters, environment)?,
         channel_binding: channel_binding(&parameters)?,
         session: session(&parameters)?,
-        connect_timeout: connect_timeout(&parameters)?,
+        connect_timeout: connect_timeout(&parameters, "connect_timeout")?,
         hosts,
         user,
         database,
@@ -46,8 +43,8 @@ pub(super) fn resolve(
 }
 
 /// What was named wins over the service, and the service over the environment.
-fn fill_in(named: PostgresParameters, environment: &Environment) -> Result<PostgresParameters, TargetError> {
-    let from_environment = PostgresParameters::from_environment(environment)?;
+fn fill_in(named: Parameters, environment: &Environment) -> Result<Parameters, TargetError> {
+    let from_environment = Parameters::from_environment(&POSTGRES, environment)?;
     let service = named.get("service").or(from_environment.get("service")).map(str::to_owned);
     let named = match service {
         Some(service) => named.or(service::read(&service, environment)?),
@@ -56,7 +53,7 @@ fn fill_in(named: PostgresParameters, environment: &Environment) -> Result<Postg
     Ok(named.or(from_environment))
 }
 
-fn hosts(parameters: &PostgresParameters, environment: &Environment) -> Result<Vec<Host>, TargetError> {
+fn hosts(parameters: &Parameters, environment: &Environment) -> Result<Vec<Host>, TargetError> {
     let split = |name| parameters.get(name).map(|list| list.split(',').map(str::trim).collect::<Vec<_>>());
     let names = split("host");
     let addresses = split("hostaddr");
@@ -76,10 +73,10 @@ fn hosts(parameters: &PostgresParameters, environment: &Environment) -> Result<V
         .map(|index| {
             let name = names.as_ref().and_then(|it| it.get(index)).copied().unwrap_or_default();
             let address = addresses.as_ref().and_then(|it| it.get(index)).copied().unwrap_or_default();
-            let port = if ports.len() == 1 { ports.first() } else { ports.get(index) };
+            let text = if ports.len() == 1 { ports.first() } else { ports.get(index) };
             Ok(Host {
                 place: place(name, address, environment)?,
-                port: parse_port(port.copied().unwrap_or_default())?,
+                port: port(text.copied().unwrap_or_default(), DEFAULT_PORT)?,
                 password: None,
             })
         })
@@ -87,8 +84,7 @@ fn hosts(parameters: &PostgresParameters, environment: &Environment) -> Result<V
 }
 
 fn place(name: &str, address: &str, environment: &Environment) -> Result<PostgresLocation, TargetError> {
-    let invalid =
-        |name, value: &str, expected| TargetError::InvalidValue { name, value: value.to_owned(), expected };
+    let invalid = |name, value: &str, expected| TargetError::invalid(name, value, expected);
     if !address.is_empty() {
         let address =
             address.parse().map_err(|_| invalid("hostaddr", address, "a numeric IPv4 or IPv6 address"))?;
@@ -107,22 +103,10 @@ fn place(name: &str, address: &str, environment: &Environment) -> Result<Postgre
     Ok(PostgresLocation::Tcp { name: Some(name.to_owned()), address: None })
 }
 
-fn parse_port(text: &str) -> Result<u16, TargetError> {
-    match text.parse() {
-        _ if text.is_empty() => Ok(DEFAULT_PORT),
-        Ok(port) if port > 0 => Ok(port),
-        _ => Err(TargetError::InvalidValue {
-            name: "port",
-            value: text.to_owned(),
-            expected: "a number from 1 to 65535",
-        }),
-    }
-}
-
 /// The named password for every host, or what the password file has for each. Returns warnings.
 fn fill_in_passwords(
     hosts: &mut [Host],
-    parameters: &PostgresParameters,
+    parameters: &Parameters,
     environment: &Environment,
     database: &str,
     user: &str,
@@ -168,11 +152,7 @@ pub(super) enum Encoding {
     OfDatabase,
 }
 
-fn startup(
-    parameters: &PostgresParameters,
-    environment: &Environment,
-    encoding: Encoding,
-) -> Vec<(String, String)> {
+fn startup(parameters: &Parameters, environment: &Environment, encoding: Encoding) -> Vec<(String, String)> {
     let application_name = parameters
         .get("application_name")
         .or(parameters.get("fallback_application_name"))
@@ -193,7 +173,7 @@ fn startup(
     startup
 }
 
-fn tls(parameters: &PostgresParameters, environment: &Environment) -> Result<TlsSettings, TargetError> {
+fn tls(parameters: &Parameters, environment: &Environment) -> Result<TlsSettings, TargetError> {
     let in_home = |file: &str| environment.home().map(|home| home.join(".postgresql").join(file));
     let existing = |file: &str| in_home(file).filter(|path| path.exists());
     let roots = match parameters.get("sslrootcert") {
@@ -206,9 +186,11 @@ fn tls(parameters: &PostgresParameters, environment: &Environment) -> Result<Tls
     };
     let mode = ssl_mode(parameters.get("sslmode"), &roots)?;
     let version = |name| {
-        parameters.get(name).map(|text| TlsVersion::parse(text).ok_or(text)).transpose().map_err(|text| {
-            TargetError::InvalidValue { name, value: text.to_owned(), expected: "TLSv1.2 or TLSv1.3" }
-        })
+        parameters
+            .get(name)
+            .map(|text| TlsVersion::parse(text).ok_or(text))
+            .transpose()
+            .map_err(|text| TargetError::invalid(name, text, "TLSv1.2 or TLSv1.3"))
     };
     let key = parameters.get("sslkey");
     if key.is_some_and(|key| key.contains(':') && !Path::new(key).exists()) {
@@ -240,54 +222,38 @@ fn ssl_mode(text: Option<&str>, roots: &RootCertificates) -> Result<SslMode, Tar
                 why: "with `allow` it is left open whether TLS is measured; say disable, prefer or require",
             });
         }
-        Some(text) => SslMode::parse(text).ok_or_else(|| TargetError::InvalidValue {
-            name: "sslmode",
-            value: text.to_owned(),
-            expected: "disable, prefer, require, verify-ca or verify-full",
+        Some(text) => SslMode::parse(text).ok_or_else(|| {
+            TargetError::invalid("sslmode", text, "disable, prefer, require, verify-ca or verify-full")
         })?,
     };
     if system && !matches!(mode, SslMode::VerifyFull | SslMode::Disable) {
-        return Err(TargetError::InvalidValue {
-            name: "sslmode",
-            value: mode.name().to_owned(),
-            expected: "verify-full with sslrootcert=system, since anyone can get a certificate of these roots",
-        });
+        return Err(TargetError::invalid(
+            "sslmode",
+            mode.name(),
+            "verify-full with sslrootcert=system, since anyone can get a certificate of these roots",
+        ));
     }
     Ok(mode)
 }
 
-fn channel_binding(parameters: &PostgresParameters) -> Result<ChannelBinding, TargetError> {
+fn channel_binding(parameters: &Parameters) -> Result<ChannelBinding, TargetError> {
     match parameters.get("channel_binding") {
         None | Some("prefer") => Ok(ChannelBinding::Prefer),
         Some("disable") => Ok(ChannelBinding::Disable),
         Some("require") => Ok(ChannelBinding::Require),
-        Some(other) => Err(TargetError::InvalidValue {
-            name: "channel_binding",
-            value: other.to_owned(),
-            expected: "disable, prefer or require",
-        }),
+        Some(other) => Err(TargetError::invalid("channel_binding", other, "disable, prefer or require")),
     }
 }
 
-fn session(parameters: &PostgresParameters) -> Result<SessionAttributes, TargetError> {
+fn session(parameters: &Parameters) -> Result<SessionAttributes, TargetError> {
     let Some(text) = parameters.get("target_session_attrs") else { return Ok(SessionAttributes::Any) };
-    SessionAttributes::ALL.into_iter().find(|it| it.name() == text).ok_or_else(|| TargetError::InvalidValue {
-        name: "target_session_attrs",
-        value: text.to_owned(),
-        expected: "any, read-write, read-only, primary, standby or prefer-standby",
+    SessionAttributes::ALL.into_iter().find(|it| it.name() == text).ok_or_else(|| {
+        TargetError::invalid(
+            "target_session_attrs",
+            text,
+            "any, read-write, read-only, primary, standby or prefer-standby",
+        )
     })
-}
-
-fn connect_timeout(parameters: &PostgresParameters) -> Result<Option<Duration>, TargetError> {
-    let Some(text) = parameters.get("connect_timeout") else { return Ok(Some(DEFAULT_CONNECT_TIMEOUT)) };
-    match text.trim().parse::<i32>() {
-        Ok(seconds) => Ok(u64::try_from(seconds).ok().filter(|it| *it > 0).map(Duration::from_secs)),
-        Err(_) => Err(TargetError::InvalidValue {
-            name: "connect_timeout",
-            value: text.to_owned(),
-            expected: "whole seconds, 0 for no limit",
-        }),
-    }
 }
 
 impl PostgresLocation {

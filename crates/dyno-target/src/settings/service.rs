@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::environment::Environment;
 use super::error::TargetError;
-use super::parameters::PostgresParameters;
+use super::parameters::{POSTGRES, Parameters};
 use crate::files;
 
 /// Where Debian and others keep the system's service file when `PGSYSCONFDIR` does not say.
@@ -13,7 +13,7 @@ const SYSTEM_DIRECTORY: &str = "/etc/postgresql-common";
 
 /// The parameters of a service, from the user's file (`PGSERVICEFILE`, `~/.pg_service.conf`) or else the
 /// system's (`PGSYSCONFDIR/pg_service.conf`).
-pub(super) fn read(service: &str, environment: &Environment) -> Result<PostgresParameters, TargetError> {
+pub(super) fn read(service: &str, environment: &Environment) -> Result<Parameters, TargetError> {
     let mut looked_in = Vec::new();
     for file in files(environment) {
         let text = match files::read_to_string(&file) {
@@ -38,8 +38,8 @@ fn files(environment: &Environment) -> Vec<PathBuf> {
     user.into_iter().chain([Path::new(directory).join("pg_service.conf")]).collect()
 }
 
-fn find(text: &str, service: &str, file: &Path) -> Result<Option<PostgresParameters>, TargetError> {
-    let mut found: Option<PostgresParameters> = None;
+fn find(text: &str, service: &str, file: &Path) -> Result<Option<Parameters>, TargetError> {
+    let mut found: Option<Parameters> = None;
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
@@ -50,7 +50,7 @@ fn find(text: &str, service: &str, file: &Path) -> Result<Option<PostgresParamet
                 break;
             }
             if header.strip_suffix(']') == Some(service) {
-                found = Some(PostgresParameters::default());
+                found = Some(Parameters::new(&POSTGRES));
             }
             continue;
         }
@@ -74,7 +74,7 @@ mod tests {
     const TEXT: &str =
         "# services\n[a]\nhost=ha\nport = 7\n\n[b]\nhost=hb\nhots=x\n[c]\nnonsense\n[a]\nhost=z\n";
 
-    fn get(service: &str) -> Result<Option<PostgresParameters>, TargetError> {
+    fn get(service: &str) -> Result<Option<Parameters>, TargetError> {
         find(TEXT, service, Path::new("f"))
     }
 

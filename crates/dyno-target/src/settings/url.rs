@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::error::TargetError;
-use super::parameters::PostgresParameters;
+use super::parameters::{POSTGRES, Parameters};
 
 /// Splits a URL with a scheme of PostgreSQL; `None` for any other text.
 pub(super) fn without_scheme(text: &str) -> Option<&str> {
@@ -12,9 +12,9 @@ pub(super) fn without_scheme(text: &str) -> Option<&str> {
 }
 
 /// Reads what follows `postgres://`.
-pub(super) fn parse(rest: &str) -> Result<PostgresParameters, TargetError> {
+pub(super) fn parse(rest: &str) -> Result<Parameters, TargetError> {
     let parts = take_apart(rest)?;
-    let mut parameters = PostgresParameters::default();
+    let mut parameters = Parameters::new(&POSTGRES);
     let place =
         [("user", parts.user), ("password", parts.password), ("host", parts.hosts), ("port", parts.ports)];
     for (name, value) in place {
@@ -150,13 +150,30 @@ pub(crate) fn decode(text: &str, part: &str) -> Result<String, TargetError> {
         .map_err(|_| malformed(format!("{part} is not UTF-8 once its % codes are decoded")))
 }
 
+/// `scheme://user@authority/database?name=value`.
+pub(crate) fn written(
+    scheme: &str,
+    [user, authority, database]: [&str; 3],
+    query: &[(&str, String)],
+) -> String {
+    let query: Vec<String> =
+        query.iter().map(|(name, value)| format!("{name}={}", encode_query(value))).collect();
+    let mark = if query.is_empty() { "" } else { "?" };
+    format!("{scheme}://{}@{authority}/{}{mark}{}", encode(user), encode(database), query.join("&"))
+}
+
+/// A host as a URL has it, an IPv6 address in brackets.
+pub(crate) fn encode_host(name: &str) -> String {
+    if name.contains(':') { format!("[{}]", name.replace('%', "%25")) } else { encode(name) }
+}
+
 /// Percent-encodes all but letters, digits and `-._~`.
 pub(crate) fn encode(text: &str) -> String {
     encode_but(text, b"-._~")
 }
 
 /// The same for a parameter's value, in which `/`, `:`, `,` and `=` need no code and read better without.
-pub(crate) fn encode_query(text: &str) -> String {
+fn encode_query(text: &str) -> String {
     encode_but(text, b"-._~/:,=")
 }
 
@@ -179,11 +196,11 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &str) -> PostgresParameters {
+    fn read(text: &str) -> Parameters {
         parse(without_scheme(text).unwrap()).unwrap()
     }
 
-    fn get<'a>(parameters: &'a PostgresParameters, names: &[&str]) -> Vec<Option<&'a str>> {
+    fn get<'a>(parameters: &'a Parameters, names: &[&str]) -> Vec<Option<&'a str>> {
         names.iter().map(|name| parameters.get(name)).collect()
     }
 

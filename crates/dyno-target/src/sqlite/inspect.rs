@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use dyno_results::event;
 
 use crate::connection::{Connection, QueryError};
-use crate::inspect::{Identity, Inspector, Limits, ReadStatistics, ServerProcess, Sizes, known};
+use crate::inspect::{Identity, Inspector, Limits, ReadStatistics, ServerProcess, Sizes, Statistics, known};
 use crate::product::Recognised;
 
 pub(super) static INSPECTOR: Inspector = Inspector {
@@ -19,7 +19,7 @@ pub(super) static INSPECTOR: Inspector = Inspector {
     server_process,
     settings,
     sizes,
-    statistics: |connection, _, _| Ok(Box::new(FileStatistics { file: file(connection)? })),
+    statistics: |connection, _| Ok(Statistics::of(FileStatistics { file: file(connection)? }, Vec::new())),
 };
 
 /// Settings of a session with the library's defaults.

@@ -1,24 +1,19 @@
 //! The common name of a certificate's subject. PostgreSQL's documentation makes certificates that have their
 //! host's name there and nowhere else, and its clients accept them; webpki does not look at it.
 
-const SEQUENCE: u8 = 0x30;
-const SET: u8 = 0x31;
-const INTEGER: u8 = 0x02;
-const OBJECT_IDENTIFIER: u8 = 0x06;
-/// `[0]`, constructed: the version, which comes first where it is given.
-const VERSION: u8 = 0xa0;
+use dyno_wire::der::{FIRST_OPTIONAL, INTEGER, OBJECT_IDENTIFIER, SEQUENCE, SET, take};
+
 /// 2.5.4.3
 const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
 /// UTF8String, PrintableString, TeletexString and IA5String: the kinds in which names of hosts are written.
 const TEXT_TAGS: [u8; 4] = [0x0c, 0x13, 0x14, 0x16];
 
 /// The first common name of a DER certificate's subject; `None` where there is none or it is not text.
-pub(super) fn of_certificate(der: &[u8]) -> Option<String> {
-    let certificate = take(&mut &*der, SEQUENCE)?;
-    let mut body = take(&mut &*certificate, SEQUENCE)?;
-    if body.first() == Some(&VERSION) {
-        take(&mut body, VERSION)?;
-    }
+pub(super) fn of_certificate(mut der: &[u8]) -> Option<String> {
+    let mut certificate = take(&mut der, SEQUENCE)?;
+    let mut body = take(&mut certificate, SEQUENCE)?;
+    // The version, which may be left out.
+    take(&mut body, FIRST_OPTIONAL);
     take(&mut body, INTEGER)?;
     // Signature algorithm, issuer, validity.
     for _ in 0..3 {
@@ -48,25 +43,6 @@ pub(super) fn matches(common_name: &str, host: &str) -> bool {
             && host.split_once('.').is_some_and(|(label, rest)| !label.is_empty() && rest == domain);
     }
     name == host
-}
-
-/// Takes one element with this tag off the front and returns its content.
-fn take<'a>(input: &mut &'a [u8], tag: u8) -> Option<&'a [u8]> {
-    let (&found, rest) = input.split_first()?;
-    let (&first, mut rest) = rest.split_first()?;
-    let length = match first {
-        short @ 0..=0x7f => usize::from(short),
-        // No certificate needs more than three bytes of length.
-        long @ 0x81..=0x83 => {
-            let (bytes, after) = rest.split_at_checked(usize::from(long & 0x7f))?;
-            rest = after;
-            bytes.iter().fold(0, |length, byte| length << 8 | usize::from(*byte))
-        }
-        _ => return None,
-    };
-    let (content, after) = rest.split_at_checked(length)?;
-    *input = after;
-    (found == tag).then_some(content)
 }
 
 #[cfg(test)]

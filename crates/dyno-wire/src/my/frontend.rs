@@ -6,6 +6,7 @@
 
 use super::capabilities::Capabilities;
 use super::packet;
+use crate::pg::frontend::string;
 
 const COM_QUIT: u8 = 0x01;
 const COM_QUERY: u8 = 0x03;
@@ -213,14 +214,6 @@ fn attributes(out: &mut Vec<u8>, attributes: &[(&str, &str)]) {
         lenenc_bytes(&mut list, value.as_bytes());
     }
     lenenc_bytes(out, &list);
-}
-
-/// A string that ends at its first NUL, as it would in C: no text can smuggle in a second field.
-fn string(out: &mut Vec<u8>, text: &str) {
-    let bytes = text.as_bytes();
-    let end = memchr::memchr(0, bytes).unwrap_or(bytes.len());
-    out.extend_from_slice(&bytes[..end]);
-    out.push(0);
 }
 
 fn lenenc_bytes(out: &mut Vec<u8>, bytes: &[u8]) {

@@ -26,14 +26,7 @@ pub struct PostgresError {
     pub internal_query: Option<String>,
     /// The call stack within the server, one entry a line.
     pub context: Option<String>,
-    pub schema: Option<String>,
-    pub table: Option<String>,
-    pub column: Option<String>,
-    pub data_type: Option<String>,
-    pub constraint: Option<String>,
-    /// The server's own source file, line and routine.
-    pub file: Option<String>,
-    pub line: Option<u32>,
+    /// The function of the server's own source.
     pub routine: Option<String>,
 }
 
@@ -60,13 +53,6 @@ impl From<NoticeFields<'_>> for PostgresError {
             internal_position: number(b'p'),
             internal_query: text(b'q'),
             context: text(b'W'),
-            schema: text(b's'),
-            table: text(b't'),
-            column: text(b'c'),
-            data_type: text(b'd'),
-            constraint: text(b'n'),
-            file: text(b'F'),
-            line: number(b'L'),
             routine: text(b'R'),
         }
     }

@@ -224,7 +224,8 @@ fn close_frame(out: &mut [u8], length_at: usize) {
     out[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
 }
 
-fn string(out: &mut Vec<u8>, text: impl AsRef<[u8]>) {
+/// Ends at the first NUL, as it would in C: no text can smuggle in a second field.
+pub(crate) fn string(out: &mut Vec<u8>, text: impl AsRef<[u8]>) {
     let bytes = text.as_ref();
     let end = memchr::memchr(0, bytes).unwrap_or(bytes.len());
     out.extend_from_slice(&bytes[..end]);

@@ -155,13 +155,6 @@ mod tests {
             internal_position: None,
             internal_query: None,
             context: None,
-            schema: None,
-            table: None,
-            column: None,
-            data_type: None,
-            constraint: None,
-            file: None,
-            line: None,
             routine: None,
         }
     }

@@ -53,7 +53,7 @@ pub trait ReplySink {
 /// Counts and nothing else.
 impl ReplySink for () {}
 
-/// What one call of [`ReplyScanner::scan`] did.
+/// What one call of a scanner's `scan` did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub struct Scanned {
@@ -264,8 +264,6 @@ impl ReplyScanner {
             Message::CopyData(data) => sink.copy_data(data),
             Message::Authentication(_)
             | Message::BackendKeyData { .. }
-            | Message::CopyBothResponse(_)
-            | Message::FunctionCallResponse(_)
             | Message::NegotiateProtocolVersion { .. } => return Err(unexpected(frame)),
             _ => {}
         }

@@ -203,15 +203,8 @@ fn all_that_a_reply_brings_is_handed_over() {
 
 #[test]
 fn the_quiet_messages_of_the_extended_protocol_pass() {
-    let script = Script::new()
-        .empty(b'1')
-        .message(b't', &[0, 1, 0, 0, 0, 23])
-        .empty(b'n')
-        .empty(b'2')
-        .empty(b's')
-        .empty(b'3')
-        .empty(b'I')
-        .ready(b'I');
+    let script =
+        Script::new().empty(b'1').empty(b'n').empty(b'2').empty(b's').empty(b'3').empty(b'I').ready(b'I');
     assert_eq!(totals_of(&script, 1).statements, 2);
 }
 
@@ -276,10 +269,7 @@ fn what_has_no_place_in_a_reply_is_refused_by_name_and_length() {
         refused(Script::new().authentication(0, &[])),
         ProtocolError::Unexpected { tag: Tag(b'R'), length: 8, during }
     );
-    assert_eq!(
-        refused(Script::new().copy(b'W', 0)),
-        ProtocolError::Unexpected { tag: Tag(b'W'), length: 7, during }
-    );
+    assert_eq!(refused(Script::new().copy(b'W', 0)), ProtocolError::UnknownTag { tag: Tag(b'W'), length: 7 });
     assert_eq!(refused(Script::new().empty(b'?')), ProtocolError::UnknownTag { tag: Tag(b'?'), length: 4 });
     assert_eq!(
         refused(Script::new().message(b'Z', b"II")),

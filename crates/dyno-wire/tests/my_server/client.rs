@@ -70,7 +70,7 @@ impl fmt::Debug for Owned {
 #[derive(Debug, Default)]
 pub(crate) struct Reply {
     pub(crate) results: Vec<Vec<Vec<Owned>>>,
-    pub(crate) columns: Vec<(String, u8, u16)>,
+    pub(crate) columns: Vec<(String, u8, bool)>,
     pub(crate) infos: Vec<String>,
     pub(crate) file: Option<String>,
     pub(crate) prepared: Option<Prepared>,
@@ -103,7 +103,11 @@ impl ReplySink for Reply {
         self.results.push(Vec::new());
     }
     fn column(&mut self, column: Column<'_>) {
-        self.columns.push((column.name.to_string(), column.value_type.column_type.0, column.flags));
+        self.columns.push((
+            column.name.to_string(),
+            column.value_type.column_type.0,
+            column.value_type.unsigned,
+        ));
     }
     fn row(&mut self, row: ResultRow<'_>) {
         let owned = |value: Value<'_>| match value {

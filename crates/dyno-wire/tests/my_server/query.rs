@@ -129,7 +129,8 @@ fn columns_are_named_and_typed_as_theirs() {
         let theirs = with_mysql_async(server, async |other| {
             let row: mysql_async::Row = other.query_first(&sql).await.unwrap().unwrap();
             let column = |column: &mysql_async::Column| {
-                (column.name_str().into_owned(), column.column_type() as u8, column.flags().bits())
+                let unsigned = column.flags().contains(mysql_async::consts::ColumnFlags::UNSIGNED_FLAG);
+                (column.name_str().into_owned(), column.column_type() as u8, unsigned)
             };
             row.columns_ref().iter().map(column).collect::<Vec<_>>()
         });

@@ -20,9 +20,7 @@ pub(super) const INSPECTOR: Inspector = Inspector {
     server_process: place::server_process,
     settings: settings::settings,
     sizes: sizes::sizes,
-    statistics: |connection, tables, missing| {
-        Ok(Box::new(MySqlStatistics::prepare(connection, tables, missing)?))
-    },
+    statistics: MySqlStatistics::prepare,
 };
 
 /// MariaDB has no `server_uuid`, and `server_uid` in its newer versions only.

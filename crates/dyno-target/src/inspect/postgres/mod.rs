@@ -18,9 +18,7 @@ pub(super) const INSPECTOR: Inspector = Inspector {
     server_process: place::server_process,
     settings: settings::settings,
     sizes: sizes::sizes,
-    statistics: |connection, tables, missing| {
-        Ok(Box::new(PostgresStatistics::prepare(connection, tables, missing)?))
-    },
+    statistics: PostgresStatistics::prepare,
 };
 
 /// To the microsecond, no two servers on the same files have started at one time; a standby has its primary's

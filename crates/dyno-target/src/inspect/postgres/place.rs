@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use super::known;
 use crate::connection::{Connection, QueryError};
+use crate::host::process_parent;
 use crate::inspect::ServerProcess;
 use crate::inspect::place::{is_of_this_machine, over_bridge};
 
@@ -38,14 +39,7 @@ fn main_process(connection: &mut Connection) -> Result<Option<u32>, QueryError> 
     let ours = title.starts_with("postgres:")
         && title.contains(&format!(" {user} {database} "))
         && title.contains(&client);
-    Ok(ours.then(|| parent(pid)).flatten())
-}
-
-fn parent(pid: &str) -> Option<u32> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in brackets may hold anything; the state and the parent follow it.
-    let parent = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
-    (parent > 1).then_some(parent)
+    Ok(ours.then(|| process_parent(pid)).flatten())
 }
 
 /// `None` where addresses do not tell.

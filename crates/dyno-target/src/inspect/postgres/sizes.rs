@@ -36,22 +36,29 @@ fn add_indexes(
 }
 
 fn table_sizes(connection: &mut Connection, tables: &[&str]) -> Result<Vec<event::Table>, QueryError> {
-    let names: Vec<String> = tables.iter().map(|name| literal(name)).collect();
     // Before 14 a table that was never analysed has zero rows on zero pages, and not -1.
-    // Of a partitioned table the leaves are added up; for a plain table the tree is empty.
-    let sql = format!(
-        "SELECT bool_and(reltuples >= 0 AND (relpages > 0 OR pg_relation_size(c.oid) = 0)) AS counted,
-                sum(reltuples)::int8 AS rows,
-                sum(pg_table_size(c.oid))::int8 AS table_bytes, sum(pg_indexes_size(c.oid))::int8 AS index_bytes,
-                bool_and(relpersistence = 'p') AS logged
+    let sql = of_tables(
+        tables,
+        "bool_and(reltuples >= 0 AND (relpages > 0 OR pg_relation_size(c.oid) = 0)) AS counted,
+         sum(reltuples)::int8 AS rows,
+         sum(pg_table_size(c.oid))::int8 AS table_bytes, sum(pg_indexes_size(c.oid))::int8 AS index_bytes,
+         bool_and(relpersistence = 'p') AS logged",
+    );
+    let rows = known(connection.query(&sql).map(Some))?.unwrap_or_default();
+    Ok(tables.iter().enumerate().map(|(place, name)| table(name, rows.get(place))).collect())
+}
+
+/// A row for each table in its order: of a partitioned table the leaves are added up, of what is no table all is null.
+pub(super) fn of_tables(tables: &[impl AsRef<str>], sums: &str) -> String {
+    let names: Vec<String> = tables.iter().map(|name| literal(name.as_ref())).collect();
+    format!(
+        "SELECT {sums}
          FROM unnest(ARRAY[{}]::text[]) WITH ORDINALITY AS wanted(name, place)
          LEFT JOIN pg_class c ON c.relkind <> 'p' AND c.oid IN (
             SELECT to_regclass(name)::oid UNION ALL SELECT relid::oid FROM pg_partition_tree(to_regclass(name)))
          GROUP BY place ORDER BY place",
         names.join(", ")
-    );
-    let rows = known(connection.query(&sql).map(Some))?.unwrap_or_default();
-    Ok(tables.iter().enumerate().map(|(place, name)| table(name, rows.get(place))).collect())
+    )
 }
 
 fn table(name: &str, row: Option<&TextRow>) -> event::Table {

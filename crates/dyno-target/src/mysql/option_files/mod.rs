@@ -5,17 +5,18 @@ mod file;
 
 use std::path::PathBuf;
 
-use super::parameters::{MySqlParameters, is_known, plain};
+use super::parameters::{MYSQL, is_known, plain, set};
 use crate::settings::Environment;
+use crate::settings::parameters::Parameters;
 
 /// The groups that are read: those of every client, those of the client programs, and dyno's own.
 const GROUPS: &[&str] = &["client", "client-server", "client-mariadb", "mysql", "mariadb-client", "dyno"];
 const OWN_GROUP: &str = "dyno";
 
 /// What the files say.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct OptionFiles {
-    pub(super) parameters: MySqlParameters,
+    pub(super) parameters: Parameters,
     /// What the user should know of and is no error: a file that was ignored, an option that is not supported.
     pub(super) warnings: Vec<String>,
 }
@@ -23,7 +24,7 @@ pub(super) struct OptionFiles {
 impl OptionFiles {
     /// Reads the system's files, `$MYSQL_HOME/my.cnf` and `~/.my.cnf`. One that is missing says nothing.
     pub(super) fn read(environment: &Environment) -> Self {
-        let mut files = Self::default();
+        let mut files = Self { parameters: Parameters::new(&MYSQL), warnings: Vec::new() };
         for path in paths(environment) {
             let options = file::read(&path, GROUPS, &mut files.warnings);
             for option in options {
@@ -42,7 +43,7 @@ impl OptionFiles {
             }
             return;
         }
-        if let Err(error) = self.parameters.set(&name, value) {
+        if let Err(error) = set(&mut self.parameters, &name, value) {
             self.warnings.push(format!("{place}: {error}"));
         }
     }

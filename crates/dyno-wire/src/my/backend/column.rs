@@ -7,21 +7,9 @@ use crate::my::error::ProtocolError;
 /// One column of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column<'a> {
-    pub schema: Text<'a>,
-    /// The table's alias in the statement, and its real name.
-    pub table: Text<'a>,
-    pub org_table: Text<'a>,
-    /// The column's alias in the statement, and its real name.
+    /// Its alias in the statement.
     pub name: Text<'a>,
-    pub org_name: Text<'a>,
-    /// Number of the collation; 63 is binary.
-    pub collation: u16,
-    /// The widest value's width, in bytes.
-    pub width_max: u32,
     pub value_type: ValueType,
-    pub flags: u16,
-    /// Digits after the point; 31 if they vary.
-    pub decimals: u8,
 }
 
 /// What is needed to read a value of the binary protocol.
@@ -51,38 +39,25 @@ impl ColumnType {
     pub const YEAR: Self = Self(13);
 }
 
-impl Column<'_> {
-    const UNSIGNED: u16 = 1 << 5;
-}
-
 impl<'a> Column<'a> {
+    const UNSIGNED: u16 = 1 << 5;
+
     pub(in crate::my) fn parse(payload: &'a [u8]) -> Result<Self, ProtocolError> {
         let mut body = Body::new("a column's description", payload);
-        // The catalog, always "def".
-        body.lenenc_bytes()?;
-        let schema = Text(body.lenenc_bytes()?);
-        let table = Text(body.lenenc_bytes()?);
-        let org_table = Text(body.lenenc_bytes()?);
+        // The catalog, the schema, the table's alias and its name.
+        for _ in 0..4 {
+            body.lenenc_bytes()?;
+        }
         let name = Text(body.lenenc_bytes()?);
-        let org_name = Text(body.lenenc_bytes()?);
+        // The column's name in its table.
+        body.lenenc_bytes()?;
         let mut fixed = Body::new("a column's description", body.lenenc_bytes()?);
-        let collation = fixed.u16()?;
-        let width_max = fixed.u32()?;
+        // The collation and the width of the widest value.
+        fixed.bytes(6)?;
         let column_type = ColumnType(fixed.u8()?);
-        let flags = fixed.u16()?;
-        let decimals = fixed.u8()?;
-        let value_type = ValueType { column_type, unsigned: flags & Self::UNSIGNED != 0 };
-        Ok(Self {
-            schema,
-            table,
-            org_table,
-            name,
-            org_name,
-            collation,
-            width_max,
-            value_type,
-            flags,
-            decimals,
-        })
+        let unsigned = fixed.u16()? & Self::UNSIGNED != 0;
+        // Digits after the point.
+        fixed.u8()?;
+        Ok(Self { name, value_type: ValueType { column_type, unsigned } })
     }
 }

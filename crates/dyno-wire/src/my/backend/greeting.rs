@@ -13,7 +13,6 @@ pub struct Greeting<'a> {
     /// What `KILL` must name.
     pub connection_id: u32,
     pub capabilities: Capabilities,
-    pub collation: u8,
     pub status: StatusFlags,
     /// The plugin that the server would use for a user it does not know better.
     pub plugin: Text<'a>,
@@ -35,7 +34,8 @@ impl<'a> Greeting<'a> {
         let first = body.bytes(8)?;
         body.u8()?;
         let low = body.u16()?;
-        let collation = body.u8()?;
+        // The collation.
+        body.u8()?;
         let status = StatusFlags(body.u16()?);
         let high = body.u16()?;
         let capabilities = Capabilities(u32::from(low) | u32::from(high) << 16);
@@ -52,7 +52,6 @@ impl<'a> Greeting<'a> {
             server_version,
             connection_id,
             capabilities,
-            collation,
             status,
             plugin: Text(plugin),
             challenge: (first, second),

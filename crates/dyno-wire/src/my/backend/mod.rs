@@ -11,7 +11,7 @@ mod row;
 pub(super) use body::Body;
 pub use column::{Column, ColumnType, ValueType};
 pub use greeting::Greeting;
-pub use outcome::{EofPacket, OkPacket, parse_error};
+pub use outcome::{OkPacket, parse_error};
 pub use prepared::Prepared;
 pub use row::ResultRow;
 

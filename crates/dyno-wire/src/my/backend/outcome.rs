@@ -19,13 +19,6 @@ pub struct OkPacket<'a> {
     pub info: Text<'a>,
 }
 
-/// The end of columns or rows, where [`Capabilities::DEPRECATE_EOF`] was not agreed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EofPacket {
-    pub warnings: u16,
-    pub status: StatusFlags,
-}
-
 impl<'a> OkPacket<'a> {
     pub(in crate::my) fn parse(payload: &'a [u8]) -> Result<Self, ProtocolError> {
         let mut body = Body::new("an OK packet", payload);
@@ -38,10 +31,13 @@ impl<'a> OkPacket<'a> {
         Ok(Self { affected, last_insert_id, status, warnings, info })
     }
 
-    /// An EOF packet as what replaced it.
-    pub(in crate::my) fn from_eof(eof: EofPacket) -> Self {
-        let EofPacket { warnings, status } = eof;
-        Self { affected: 0, last_insert_id: 0, status, warnings, info: Text(&[]) }
+    /// The end of columns or rows, where [`Capabilities::DEPRECATE_EOF`](crate::my::capabilities::Capabilities) was not
+    /// agreed.
+    pub(in crate::my) fn parse_eof(payload: &'a [u8]) -> Result<Self, ProtocolError> {
+        let mut body = Body::new("an EOF packet", payload);
+        body.u8()?;
+        let (warnings, status) = (body.u16()?, StatusFlags(body.u16()?));
+        Ok(Self { affected: 0, last_insert_id: 0, status, warnings, info: Text(&[]) })
     }
 }
 
@@ -52,14 +48,6 @@ fn info<'a>(body: &mut Body<'a>) -> &'a [u8] {
     match counted.lenenc_bytes() {
         Ok(text) if counted.peek().is_empty() => text,
         _ => all,
-    }
-}
-
-impl EofPacket {
-    pub(in crate::my) fn parse(payload: &[u8]) -> Result<Self, ProtocolError> {
-        let mut body = Body::new("an EOF packet", payload);
-        body.u8()?;
-        Ok(Self { warnings: body.u16()?, status: StatusFlags(body.u16()?) })
     }
 }
 

@@ -75,20 +75,11 @@ pub enum LoginError {
     Protocol(#[from] ProtocolError),
 }
 
-impl From<rustls::Error> for LoginError {
-    fn from(error: rustls::Error) -> Self {
-        match error {
-            rustls::Error::InvalidCertificate(error) => Self::Certificate(error),
-            error => Self::Tls(LinkError::Tls(error)),
-        }
-    }
-}
-
 impl From<LinkError> for LoginError {
     fn from(error: LinkError) -> Self {
         match error {
-            LinkError::Tls(error) => error.into(),
-            error @ LinkError::Buffer(_) => Self::Tls(error),
+            LinkError::Tls(rustls::Error::InvalidCertificate(error)) => Self::Certificate(error),
+            error => Self::Tls(error),
         }
     }
 }

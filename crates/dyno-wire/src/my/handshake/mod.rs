@@ -17,8 +17,6 @@ mod stranger;
 use std::fmt;
 use std::sync::Arc;
 
-use rustls::ClientConnection;
-
 use self::authentication::Authenticator;
 pub use self::error::LoginError;
 pub use self::stranger::is_greeting;
@@ -194,7 +192,7 @@ impl Handshake {
     fn advance(&mut self, network: &[u8]) -> Result<(), LoginError> {
         self.link.open(network, &mut self.input)?;
         self.link.poll_output(&mut self.output)?;
-        if self.state == HandshakeState::TlsHandshake && self.tls_agreed() {
+        if self.state == HandshakeState::TlsHandshake && self.link.is_agreed() {
             self.request_login()?;
         }
         match self.state {
@@ -203,10 +201,6 @@ impl Handshake {
             _ => Ok(()),
         }?;
         self.read_packets()
-    }
-
-    fn tls_agreed(&self) -> bool {
-        matches!(&self.link, Link::Tls(session) if !session.is_handshaking())
     }
 
     fn read_greeting(&mut self) -> Result<(), LoginError> {
@@ -289,8 +283,7 @@ impl Handshake {
 
     fn begin_tls(&mut self, setup: &TlsSetup) -> Result<(), LoginError> {
         self.sequence = frontend::ssl_request(&mut self.output, self.sequence, self.agreed);
-        let session = ClientConnection::new(Arc::clone(&setup.config), setup.server_name.clone())?;
-        self.link = Link::Tls(Box::new(session));
+        self.link = Link::tls(setup)?;
         self.state = HandshakeState::TlsHandshake;
         self.link.poll_output(&mut self.output)?;
         Ok(())

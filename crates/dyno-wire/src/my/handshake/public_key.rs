@@ -8,6 +8,7 @@ use rustls::pki_types::pem::PemObject as _;
 use sha1::{Digest, Sha1};
 
 use super::error::LoginError;
+use crate::der::{BIT_STRING, INTEGER, OBJECT_IDENTIFIER, SEQUENCE, take};
 
 /// An RSA public key.
 #[derive(Debug, PartialEq, Eq)]
@@ -85,39 +86,13 @@ fn mask(bytes: &mut [u8], seed: &[u8]) {
 /// The object identifier of RSA keys, 1.2.840.113549.1.1.1.
 const RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
 
-const INTEGER: u8 = 0x02;
-const BIT_STRING: u8 = 0x03;
-const OBJECT_IDENTIFIER: u8 = 0x06;
-const SEQUENCE: u8 = 0x30;
-
 /// Modulus and exponent out of a SubjectPublicKeyInfo (RFC 5280, RFC 8017).
-fn rsa_numbers(der: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (mut info, _) = element(der, SEQUENCE)?;
-    let (algorithm, rest) = element(info, SEQUENCE)?;
-    info = rest;
-    if element(algorithm, OBJECT_IDENTIFIER)?.0 != RSA {
+fn rsa_numbers(mut der: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut info = take(&mut der, SEQUENCE)?;
+    if take(&mut take(&mut info, SEQUENCE)?, OBJECT_IDENTIFIER)? != RSA {
         return None;
     }
-    let (bits, _) = element(info, BIT_STRING)?;
-    let (key, _) = element(bits.strip_prefix(&[0])?, SEQUENCE)?;
-    let (modulus, rest) = element(key, INTEGER)?;
-    let (exponent, _) = element(rest, INTEGER)?;
-    Some((modulus, exponent))
-}
-
-/// The contents of the DER element at the beginning, which must be of this type, and what follows it.
-fn element(der: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
-    let (&[found, length], rest) = der.split_first_chunk()?;
-    if found != tag {
-        return None;
-    }
-    match length {
-        0..=0x7f => rest.split_at_checked(length.into()),
-        0x81 => rest.split_first().and_then(|(&length, rest)| rest.split_at_checked(length.into())),
-        0x82 => {
-            let (&length, rest) = rest.split_first_chunk()?;
-            rest.split_at_checked(u16::from_be_bytes(length).into())
-        }
-        _ => None,
-    }
+    let mut bits = take(&mut info, BIT_STRING)?.strip_prefix(&[0])?;
+    let mut key = take(&mut bits, SEQUENCE)?;
+    Some((take(&mut key, INTEGER)?, take(&mut key, INTEGER)?))
 }

@@ -9,11 +9,12 @@ mod sink;
 use std::collections::VecDeque;
 
 pub use self::sink::ReplySink;
-use super::backend::{Body, Column, EofPacket, OkPacket, Prepared, ResultRow, Text, ValueType, parse_error};
+use super::backend::{Body, Column, OkPacket, Prepared, ResultRow, Text, ValueType, parse_error};
 use super::capabilities::{Capabilities, StatusFlags};
 use super::error::{MySqlError, ProtocolError};
 use super::frontend::LocalInfile;
 use super::packet::{Header, PAYLOAD_BYTES_MAX};
+pub use crate::pg::reply::Scanned;
 
 /// What a command is answered with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,16 +25,6 @@ pub enum Expect {
     Binary,
     /// A statement's number and columns: what a prepare gives.
     Prepared,
-}
-
-/// What one call of [`ReplyScanner::scan`] did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub struct Scanned {
-    /// Bytes of the buffer that are done with.
-    pub consumed: usize,
-    /// Whether the whole request is answered.
-    pub done: bool,
 }
 
 /// What a request did, so far.
@@ -373,7 +364,7 @@ impl ReplyScanner {
         if self.agreed.contains(Capabilities::DEPRECATE_EOF) {
             OkPacket::parse(payload)
         } else {
-            EofPacket::parse(payload).map(OkPacket::from_eof)
+            OkPacket::parse_eof(payload)
         }
     }
 
@@ -461,7 +452,7 @@ fn expect_eof(payload: &[u8]) -> Result<(), ProtocolError> {
     if payload.first() != Some(&EOF) {
         return Err(unexpected(payload, "the end of the columns"));
     }
-    EofPacket::parse(payload).map(|_| ())
+    OkPacket::parse_eof(payload).map(drop)
 }
 
 #[cold]

@@ -72,7 +72,7 @@ struct Bounds {
 const LONG: u32 = 0x3fff_ffff + 4;
 /// libpq refuses anything longer too, for messages that are short by nature.
 const SHORT: u32 = 30_000;
-/// The count of columns or parameters is an unsigned 16-bit number.
+/// The count of columns is an unsigned 16-bit number.
 const COUNT_MAX: u32 = 65_535;
 
 /// By type byte. A table and not a `match`, since every message passes here: one load decides.
@@ -101,15 +101,13 @@ const fn bounds_of(tag: u8) -> Option<(u32, u32)> {
         b'd' => (4, LONG),
         b'E' | b'N' => (5, LONG),
         b'A' => (10, LONG),
-        b'V' => (8, LONG),
         // BackendKeyData: the key has 4 bytes, up to 256 since protocol 3.2.
         b'K' => (8, 8 + 256),
         b'R' => (8, SHORT),
         b'S' => (6, SHORT),
         b'v' => (12, SHORT),
-        b't' => (6, 6 + 4 * COUNT_MAX),
-        // CopyInResponse, CopyOutResponse, CopyBothResponse
-        b'G' | b'H' | b'W' => (7, 7 + 2 * COUNT_MAX),
+        // CopyInResponse, CopyOutResponse
+        b'G' | b'H' => (7, 7 + 2 * COUNT_MAX),
         _ => return None,
     })
 }

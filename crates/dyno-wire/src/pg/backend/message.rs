@@ -22,7 +22,6 @@ pub enum Message<'a> {
     BindComplete,
     CloseComplete,
     CommandComplete(CommandTag<'a>),
-    CopyBothResponse(CopyResponse<'a>),
     CopyData(&'a [u8]),
     CopyDone,
     CopyInResponse(CopyResponse<'a>),
@@ -30,7 +29,6 @@ pub enum Message<'a> {
     DataRow(DataRow<'a>),
     EmptyQueryResponse,
     Error(NoticeFields<'a>),
-    FunctionCallResponse(Option<&'a [u8]>),
     /// The server knows no newer protocol 3 than this minor version, and not the options named.
     NegotiateProtocolVersion {
         minor: i32,
@@ -42,10 +40,6 @@ pub enum Message<'a> {
         process_id: i32,
         channel: Text<'a>,
         payload: Text<'a>,
-    },
-    /// How many parameters a statement has; their type OIDs follow as big-endian words.
-    ParameterDescription {
-        types: &'a [u8],
     },
     ParameterStatus {
         name: Text<'a>,
@@ -126,17 +120,11 @@ impl<'a> Message<'a> {
             b'R' => Self::Authentication(authentication(&mut body)?),
             b'S' => Self::ParameterStatus { name: Text(body.string()?), value: Text(body.string()?) },
             b'T' => return RowDescription::parse(frame).map(Self::RowDescription),
-            b'V' => Self::FunctionCallResponse(body.value()?),
-            b'W' => Self::CopyBothResponse(copy_response(&mut body)?),
             b'Z' => Self::ReadyForQuery(TransactionStatus::parse(frame)?),
             b'c' => Self::CopyDone,
             b'd' => Self::CopyData(frame.body),
             b'n' => Self::NoData,
             b's' => Self::PortalSuspended,
-            b't' => {
-                let count = body.u16()?;
-                Self::ParameterDescription { types: body.bytes(4 * usize::from(count))? }
-            }
             b'v' => negotiation(&mut body)?,
             tag => return Err(super::length_error(tag, frame.length())),
         };

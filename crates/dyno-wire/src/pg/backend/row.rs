@@ -70,16 +70,7 @@ pub struct RowDescription<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column<'a> {
     pub name: Text<'a>,
-    /// OID of the table it comes from, 0 if it is none's.
-    pub table_oid: u32,
-    /// Number of the column within that table, 0 if it is none's.
-    pub attribute: i16,
     pub type_oid: u32,
-    /// Size in bytes, negative if it varies.
-    pub type_size: i16,
-    pub type_modifier: i32,
-    /// 0 text, 1 binary.
-    pub format: u16,
 }
 
 impl<'a> RowDescription<'a> {
@@ -110,9 +101,11 @@ impl<'a> RowDescription<'a> {
         std::iter::from_fn(move || {
             let end = memchr::memchr(0, rest)?;
             let name = &rest[..end];
-            let (fixed, after) = rest[end + 1..].split_first_chunk()?;
+            let (fixed, after) = rest[end + 1..].split_first_chunk::<COLUMN_BYTES>()?;
             rest = after;
-            Some(column(name, fixed))
+            // Behind the table's number and the column's within it.
+            let type_oid = u32::from_be_bytes(*fixed[6..].first_chunk()?);
+            Some(Column { name: Text(name), type_oid })
         })
     }
 }
@@ -125,16 +118,3 @@ impl fmt::Debug for RowDescription<'_> {
 
 /// What follows a column's name.
 const COLUMN_BYTES: usize = 18;
-
-fn column<'a>(name: &'a [u8], fixed: &[u8; COLUMN_BYTES]) -> Column<'a> {
-    let [t0, t1, t2, t3, a0, a1, o0, o1, o2, o3, s0, s1, m0, m1, m2, m3, f0, f1] = *fixed;
-    Column {
-        name: Text(name),
-        table_oid: u32::from_be_bytes([t0, t1, t2, t3]),
-        attribute: i16::from_be_bytes([a0, a1]),
-        type_oid: u32::from_be_bytes([o0, o1, o2, o3]),
-        type_size: i16::from_be_bytes([s0, s1]),
-        type_modifier: i32::from_be_bytes([m0, m1, m2, m3]),
-        format: u16::from_be_bytes([f0, f1]),
-    }
-}

@@ -3,6 +3,8 @@
 
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 
+use crate::der::{FIRST_OPTIONAL, OBJECT_IDENTIFIER, SEQUENCE, take};
+
 /// The hash of a certificate in DER, by the hash of its signature; `None` if that has none (Ed25519) or if the
 /// certificate cannot be read.
 pub(super) fn end_point(certificate: &[u8]) -> Option<Vec<u8>> {
@@ -22,11 +24,6 @@ enum Hash {
     Sha512,
 }
 
-const SEQUENCE: u8 = 0x30;
-const OBJECT_IDENTIFIER: u8 = 0x06;
-/// `[0]`, constructed: the first optional member of a sequence.
-const FIRST_OPTIONAL: u8 = 0xa0;
-
 /// 1.2.840.113549.1.1: PKCS #1; the last number says which algorithm.
 const PKCS1: [u8; 8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01];
 /// 1.2.840.10045.4: signatures of ANSI X9.62, ECDSA.
@@ -35,16 +32,16 @@ const ECDSA: [u8; 6] = [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04];
 const NIST_HASH: [u8; 8] = [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02];
 
 /// Certificate ::= SEQUENCE { tbsCertificate, signatureAlgorithm SEQUENCE { OID, parameters }, signature }
-fn signature_hash(certificate: &[u8]) -> Option<Hash> {
-    let (certificate, _) = element(certificate, SEQUENCE)?;
-    let (_, after) = element(certificate, SEQUENCE)?;
-    let (algorithm, _) = element(after, SEQUENCE)?;
-    let (oid, parameters) = element(algorithm, OBJECT_IDENTIFIER)?;
-    if let Some(algorithm) = oid.strip_prefix(&PKCS1) {
-        return match algorithm {
+fn signature_hash(mut certificate: &[u8]) -> Option<Hash> {
+    let mut members = take(&mut certificate, SEQUENCE)?;
+    take(&mut members, SEQUENCE)?;
+    let mut algorithm = take(&mut members, SEQUENCE)?;
+    let oid = take(&mut algorithm, OBJECT_IDENTIFIER)?;
+    if let Some(number) = oid.strip_prefix(&PKCS1) {
+        return match number {
             // MD5 and SHA-1 are replaced by SHA-256, says RFC 5929.
             [4 | 5] => Some(Hash::Sha256),
-            [10] => pss_hash(parameters),
+            [10] => pss_hash(algorithm),
             [11] => Some(Hash::Sha256),
             [12] => Some(Hash::Sha384),
             [13] => Some(Hash::Sha512),
@@ -64,11 +61,10 @@ fn signature_hash(certificate: &[u8]) -> Option<Hash> {
 
 /// RSASSA-PSS names its hash in its parameters: SEQUENCE { [0] SEQUENCE { OID, … } OPTIONAL, … }; without it,
 /// SHA-1.
-fn pss_hash(parameters: &[u8]) -> Option<Hash> {
-    let (parameters, _) = element(parameters, SEQUENCE)?;
-    let Some((hash, _)) = element(parameters, FIRST_OPTIONAL) else { return Some(Hash::Sha256) };
-    let (hash, _) = element(hash, SEQUENCE)?;
-    let (oid, _) = element(hash, OBJECT_IDENTIFIER)?;
+fn pss_hash(mut parameters: &[u8]) -> Option<Hash> {
+    let mut parameters = take(&mut parameters, SEQUENCE)?;
+    let Some(mut hash) = take(&mut parameters, FIRST_OPTIONAL) else { return Some(Hash::Sha256) };
+    let oid = take(&mut take(&mut hash, SEQUENCE)?, OBJECT_IDENTIFIER)?;
     match oid.strip_prefix(&NIST_HASH) {
         Some([1]) => Some(Hash::Sha256),
         Some([2]) => Some(Hash::Sha384),
@@ -77,24 +73,6 @@ fn pss_hash(parameters: &[u8]) -> Option<Hash> {
         Some(_) => None,
         None => Some(Hash::Sha256),
     }
-}
-
-/// The content of the DER element at the start of `der`, if it has this tag, and what follows it.
-fn element(der: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
-    let (&found, rest) = der.split_first()?;
-    if found != tag {
-        return None;
-    }
-    let (&first, rest) = rest.split_first()?;
-    if first < 0x80 {
-        return rest.split_at_checked(usize::from(first));
-    }
-    let (length, rest) = rest.split_at_checked(usize::from(first & 0x7f))?;
-    if length.is_empty() || length.len() > 4 {
-        return None;
-    }
-    let length = length.iter().fold(0_usize, |length, &byte| length << 8 | usize::from(byte));
-    rest.split_at_checked(length)
 }
 
 #[cfg(test)]

@@ -16,14 +16,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use rustls::ClientConnection;
-
 use self::authentication::Authenticator;
 pub use self::error::LoginError;
 use super::backend::{Frame, Message, next_frame};
 use super::error::{PostgresError, ProtocolError, Tag};
 use super::frontend;
-use crate::endpoint::{Login, Tls, TlsSetup};
+use crate::endpoint::{Login, Tls};
 use crate::link::Link;
 use crate::my::handshake::is_greeting;
 
@@ -198,7 +196,7 @@ impl Handshake {
         };
         self.link.open(network, &mut self.input)?;
         self.link.poll_output(&mut self.output)?;
-        if self.state == HandshakeState::TlsHandshake && self.tls_agreed() {
+        if self.state == HandshakeState::TlsHandshake && self.link.is_agreed() {
             let opening = self.opening();
             self.link.seal(&opening, &mut self.output)?;
         }
@@ -215,7 +213,7 @@ impl Handshake {
         }
         match (answer, &self.login.tls) {
             (b'S', Tls::Prefer(setup) | Tls::Require(setup)) => {
-                self.link = Link::Tls(Box::new(client(setup)?));
+                self.link = Link::tls(setup)?;
                 self.state = HandshakeState::TlsHandshake;
             }
             (b'N', Tls::Prefer(_)) => {
@@ -228,10 +226,6 @@ impl Handshake {
             (&tag, _) => return Err(LoginError::TlsAnswer { answer: Tag(tag) }),
         }
         Ok(rest)
-    }
-
-    fn tls_agreed(&self) -> bool {
-        matches!(&self.link, Link::Tls(session) if !session.is_handshaking())
     }
 
     fn read_messages(&mut self) -> Result<(), LoginError> {
@@ -286,10 +280,6 @@ impl fmt::Debug for Handshake {
             .field("link", &self.link)
             .finish_non_exhaustive()
     }
-}
-
-fn client(setup: &TlsSetup) -> Result<ClientConnection, LoginError> {
-    Ok(ClientConnection::new(Arc::clone(&setup.config), setup.server_name.clone())?)
 }
 
 fn startup(out: &mut Vec<u8>, login: &Login) {

@@ -12,7 +12,7 @@ use super::files::{NoFiles, is_denied};
 use super::sizes::{TableNames, refresh};
 use super::{known, literal, named_values};
 use crate::connection::{Connection, QueryError};
-use crate::inspect::statistics::{ReadStatistics, SIZE_EVERY, numbers, together};
+use crate::inspect::statistics::{ReadStatistics, SIZE_EVERY, Statistics, numbers, together};
 use variables::Status;
 use views::Right;
 
@@ -34,29 +34,27 @@ pub(super) struct MySqlStatistics {
 
 impl MySqlStatistics {
     /// Finds out what this server has.
-    pub(super) fn prepare(
-        connection: &mut Connection,
-        tables: &[String],
-        missing: &mut Vec<String>,
-    ) -> Result<Self, QueryError> {
+    pub(super) fn prepare(connection: &mut Connection, tables: &[String]) -> Result<Statistics, QueryError> {
+        let mut missing = Vec::new();
         refresh(connection)?;
         known(connection.execute(LOCK_TIMEOUT).map(Some))?;
         let wanted = named_values(connection, "SHOW GLOBAL STATUS", &variables::wanted());
         let status = known(wanted.map(Some))?.unwrap_or_default();
         let mut refused = Vec::new();
-        let views = readable_views(connection, &mut refused, missing)?;
+        let views = readable_views(connection, &mut refused, &mut missing)?;
         let table_names = TableNames::of(connection, tables.iter().map(String::as_str))?;
         if matches!(table_names.files(connection)?, Err(NoFiles::Denied)) {
             refused.push((Right::Process, "sizes of files"));
         }
-        tell_missing(connection, &refused, missing)?;
-        Ok(Self {
+        tell_missing(connection, &refused, &mut missing)?;
+        let statistics = Self {
             names: status.into_iter().map(|(name, _)| name).collect(),
             views,
             always_running: 1.0 + running_scheduler(connection)?,
             table_names,
             readings: 0,
-        })
+        };
+        Ok(Statistics::of(statistics, missing))
     }
 }
 

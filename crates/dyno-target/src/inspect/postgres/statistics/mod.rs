@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::known;
 use crate::connection::{Connection, QueryError, TextRows};
-use crate::inspect::statistics::{ReadStatistics, SIZE_EVERY, numbers, together};
+use crate::inspect::statistics::{ReadStatistics, SIZE_EVERY, Statistics, numbers, together};
 use tables::TableSizes;
 use views::StatisticsViews;
 
@@ -26,11 +26,8 @@ pub(super) struct PostgresStatistics {
 }
 
 impl PostgresStatistics {
-    pub(super) fn prepare(
-        connection: &mut Connection,
-        tables: &[String],
-        missing: &mut Vec<String>,
-    ) -> Result<Self, QueryError> {
+    pub(super) fn prepare(connection: &mut Connection, tables: &[String]) -> Result<Statistics, QueryError> {
+        let mut missing = Vec::new();
         let views = StatisticsViews::of(connection)?;
         let mut parts = Vec::new();
         for candidate in views.candidates() {
@@ -43,8 +40,9 @@ impl PostgresStatistics {
             parts.push(SIZE.to_owned());
         }
         let with_size = Statement::of(connection, "dyno_probe_with_size", &parts)?;
-        tell_missing(connection, &views, missing)?;
-        Ok(Self { plain, with_size, tables: TableSizes::prepare(connection, tables)?, readings: 0 })
+        tell_missing(connection, &views, &mut missing)?;
+        let tables = TableSizes::prepare(connection, tables)?;
+        Ok(Statistics::of(Self { plain, with_size, tables, readings: 0 }, missing))
     }
 }
 

@@ -1,8 +1,9 @@
 //! Sizes of the workload's tables on PostgreSQL, as statements of a row for each table.
 
 use crate::connection::{Connection, QueryError, TextRow};
+use crate::inspect::known;
+use crate::inspect::postgres::sizes::of_tables;
 use crate::inspect::statistics::numbers;
-use crate::inspect::{known, literal};
 
 /// Where somebody has locked a table, this reading goes without sizes: the rest of it is not to wait.
 pub(super) const LOCK_TIMEOUT: &str = "SET lock_timeout = '200ms'";
@@ -26,7 +27,7 @@ impl TableSizes {
             "sum(pg_table_size(c.oid)) AS table_bytes, sum(pg_indexes_size(c.oid)) AS index_bytes",
             "sum(pg_stat_get_live_tuples(c.oid)) AS table_rows, sum(pg_stat_get_dead_tuples(c.oid)) AS dead_rows",
         ] {
-            let sql = statement(tables, sums);
+            let sql = of_tables(tables, sums);
             if known(connection.query(&sql).map(Some))?.is_some() {
                 sizes.statements.push(sql);
             }
@@ -42,19 +43,6 @@ impl TableSizes {
         }
         Ok(values)
     }
-}
-
-/// Partitions are added up; what is no table is a row of nulls.
-fn statement(tables: &[String], sums: &str) -> String {
-    let names: Vec<String> = tables.iter().map(|name| literal(name)).collect();
-    format!(
-        "SELECT {sums}
-         FROM unnest(ARRAY[{}]::text[]) WITH ORDINALITY AS wanted(name, place)
-         LEFT JOIN pg_class c ON c.relkind <> 'p' AND c.oid IN (
-            SELECT to_regclass(name)::oid UNION ALL SELECT relid::oid FROM pg_partition_tree(to_regclass(name)))
-         GROUP BY place ORDER BY place",
-        names.join(", ")
-    )
 }
 
 fn labelled(table: &str, row: &TextRow) -> Vec<(String, f64)> {
