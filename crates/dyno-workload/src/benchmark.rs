@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use dyno_engine::workload::Workload;
 use dyno_results::event::{Check, PrepareStep};
+use dyno_target::catalog::{self, Names};
 use dyno_target::connection::{ConnectError, Connection, QueryError};
+use dyno_target::product::{self, Dialect};
 use thiserror::Error;
 
 pub use self::script::{ScriptsBenchmark, SqlScript};
@@ -246,12 +248,29 @@ impl Site<'_> {
     pub(crate) fn prepare_threads(&self) -> u32 {
         self.cpus.clamp(2, 16)
     }
+
+    /// Free space once the tables of before are gone; how large these are is asked only where it matters.
+    pub(crate) fn free_disk_bytes_without(
+        &self,
+        connection: &mut Connection,
+        tables: Names<'_>,
+    ) -> Result<Option<u64>, QueryError> {
+        let Some(free) = self.free_disk_bytes else { return Ok(None) };
+        let old = catalog::bytes(connection, tables)?.map_or(0, |old| old.tables + old.indexes);
+        Ok(Some(free.saturating_add(old)))
+    }
 }
 
 impl Debug for Site<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Site").field("target", &self.target).finish_non_exhaustive()
     }
+}
+
+/// The SQL of the server, which is asked what it is.
+pub(crate) fn dialect(connection: &mut Connection) -> Result<Dialect, BenchmarkError> {
+    let failed = |source| BenchmarkError::Query { doing: "ask the server what it is", source };
+    Ok(product::recognise(connection).map_err(failed)?.dialect)
 }
 
 /// How far a preparation is.

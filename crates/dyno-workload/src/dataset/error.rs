@@ -25,8 +25,6 @@ pub struct Terms {
     pub(crate) room: &'static str,
     /// Who may prepare.
     pub(crate) rights: &'static str,
-    /// What becomes of the tables of a preparation that was stopped.
-    pub(crate) stopped: &'static str,
 }
 
 /// Why data of a size cannot be had.
@@ -129,7 +127,10 @@ pub enum PrepareError {
          look into its log"
     )]
     Unresolved { count: u64 },
-    #[error("stopped while preparing {} (step {step}); the tables are not complete{}", terms.family, terms.stopped)]
+    #[error(
+        "stopped while preparing {} (step {step}); the tables are not complete: the next `dyno run` makes them anew",
+        terms.family
+    )]
     Stopped { terms: &'static Terms, step: &'static str },
     #[error("cannot prepare {} (step {step}): {source}", terms.family)]
     Failed { terms: &'static Terms, step: &'static str, source: QueryError },

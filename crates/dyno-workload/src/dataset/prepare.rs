@@ -13,8 +13,8 @@ use super::bulk::{Bulk, ROWS_PER_TRANSACTION};
 use super::rows::{RowRange, Rows};
 use super::steps::{Steps, run_list};
 use super::worker_pool::{JobContext, JobError, News, OpenConnection, WorkerPool};
-use super::{PrepareError, Table, Terms};
-use crate::benchmark::{LOCK_WAIT, Progress};
+use super::{Found, PrepareError, Table, Terms};
+use crate::benchmark::{LOCK_WAIT, Progress, Site};
 use crate::limits;
 
 /// Tables that are dropped in one statement; each takes a lock of the server's.
@@ -37,7 +37,7 @@ pub(crate) struct Preparation<'a> {
     pub replace: bool,
     pub tables: Vec<Table>,
     /// What the tables say of themselves while they are made, and afterwards.
-    pub comments: Option<[String; 2]>,
+    pub comments: [String; 2],
 }
 
 /// Some rows of one table, `first` to `last`.
@@ -51,7 +51,27 @@ pub(crate) struct Part {
     pub stream: u32,
 }
 
-impl Preparation<'_> {
+impl<'a> Preparation<'a> {
+    /// Replaces tables at a site. They say `comment` of themselves once they are whole.
+    pub(crate) fn new<F: Found>(
+        site: &Site<'a>,
+        dialect: &'a Dialect,
+        tables: Vec<Table>,
+        comment: String,
+    ) -> Self {
+        Self {
+            terms: F::TERMS,
+            target: site.target,
+            dialect,
+            threads: site.prepare_threads(),
+            stop: Some(site.stop),
+            sort_megabytes: None,
+            replace: true,
+            tables,
+            comments: [F::MARKS.unfinished(), comment],
+        }
+    }
+
     /// Runs the steps, `first` being one of the connections; `rows` are those of a part.
     ///
     /// # Errors
@@ -65,10 +85,7 @@ impl Preparation<'_> {
     ) -> Result<(), PrepareError> {
         let bulk = Bulk::new(self.dialect);
         let mut steps = self.steps(&bulk, first, open, progress)?;
-        let [unfinished, whole] = match &self.comments {
-            Some(comments) => comments.each_ref().map(|text| Some(text.as_str())),
-            None => [None; 2],
-        };
+        let [unfinished, whole] = &self.comments;
         if self.replace {
             self.drop_tables(&mut steps)?;
         }
@@ -77,8 +94,8 @@ impl Preparation<'_> {
         self.load(&mut steps, &bulk, rows)?;
         self.keys(&mut steps)?;
         // One after the other: tables that refer to each other cannot be altered at the same time.
-        let change = |table: &Table, text| self.dialect.comments.change(&table.name, text);
-        let finish = self.tables.iter().flat_map(|table| whole.map(|text| change(table, text))).collect();
+        let finish =
+            self.tables.iter().map(|table| self.dialect.comments.change(&table.name, whole)).collect();
         self.settle(&mut steps, |_| None, finish)
     }
 

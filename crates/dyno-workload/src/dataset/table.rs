@@ -123,7 +123,7 @@ impl Table {
     }
 
     /// `CREATE TABLE`; `comment` is what the table says of itself from the start.
-    pub(crate) fn create(&self, dialect: &Dialect, comment: Option<&str>) -> String {
+    pub(crate) fn create(&self, dialect: &Dialect, comment: &str) -> String {
         let column =
             |column: &Column| format!("{} {}{}", column.name, column.kind.sql(dialect), column.constraint);
         let mut parts: Vec<String> = self.columns.iter().map(column).collect();
@@ -142,12 +142,12 @@ impl Table {
         }
         let engine = dialect.engine(&self.engine);
         let fill = self.fill_percent.map_or_else(String::new, |percent| dialect.fill(percent));
-        let comment = comment.map_or_else(String::new, |text| dialect.comments.create(name, text));
+        let comment = dialect.comments.create(name, comment);
         format!("CREATE TABLE {name} ({}){engine}{fill}{}{comment}", parts.join(", "), dialect.table_options)
     }
 
     /// Statements before the rows.
-    pub(crate) fn before_load(&self, dialect: &Dialect, comment: Option<&str>) -> Vec<String> {
+    pub(crate) fn before_load(&self, dialect: &Dialect, comment: &str) -> Vec<String> {
         let index = self.index_sql().filter(|_| !dialect.index_after_load);
         let distributed = dialect.distribute(&self.name);
         [self.create(dialect, comment)].into_iter().chain(distributed).chain(index).collect()
@@ -249,17 +249,17 @@ mod tests {
     fn a_table_says_the_same_of_itself_in_each_dialect() {
         let (postgres, mysql) = (Dialect::of_wire(false), Dialect::of_wire(true));
         assert_eq!(
-            parent().create(&postgres, Some("mine")),
+            parent().create(&postgres, "mine"),
             "CREATE TABLE parent (id SERIAL, name VARCHAR(9) NOT NULL) WITH (fillfactor=100); \
              COMMENT ON TABLE parent IS 'mine'"
         );
         assert_eq!(
-            parent().create(&mysql, Some("mine")),
+            parent().create(&mysql, "mine"),
             "CREATE TABLE parent (id INTEGER NOT NULL AUTO_INCREMENT, name VARCHAR(9) NOT NULL, \
              PRIMARY KEY (id)) /*! ENGINE = InnoDB */ COMMENT = 'mine'"
         );
         let embedded = Dialect { foreign_keys: ForeignKeys::WithTable, engine: "", ..mysql };
-        let create = child().create(&embedded, None);
+        let create = child().create(&embedded, "");
         assert!(create.ends_with("PRIMARY KEY (id), FOREIGN KEY (of) REFERENCES parent (id))"), "{create}");
         assert_eq!(child().references(&embedded), [""; 0]);
     }
@@ -273,14 +273,14 @@ mod tests {
         assert_eq!(parent().after_load(&mysql), [""; 0]);
         assert_eq!(child().after_load(&mysql), ["CREATE INDEX child_of ON child(of)"]);
         let before = Dialect { index_after_load: false, ..mysql };
-        assert_eq!(child().before_load(&before, None)[1], "CREATE INDEX child_of ON child(of)");
+        assert_eq!(child().before_load(&before, "")[1], "CREATE INDEX child_of ON child(of)");
         let elsewhere = Dialect {
             bulk: Bulk::Copy { freeze: false },
             key_order: " ASC",
             table_options: " SPLIT",
             ..postgres
         };
-        let create = child().create(&elsewhere, None);
+        let create = child().create(&elsewhere, "");
         assert!(create.ends_with(", PRIMARY KEY (id ASC)) SPLIT"), "{create}");
         assert_eq!(child().after_load(&elsewhere).len(), 1);
     }

@@ -5,10 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use dyno_engine::workload::Workload;
 use dyno_target::connection::Connection;
-use dyno_target::product::{self, Dialect};
 
 use crate::benchmark::{
-    Baseline, Benchmark, BenchmarkError, Dataset, Progress, RowCounter, Series, SeriesLoad, Site,
+    Baseline, Benchmark, BenchmarkError, Dataset, Progress, RowCounter, Series, SeriesLoad, Site, dialect,
 };
 use crate::dataset::{self, SizeError};
 
@@ -116,12 +115,6 @@ impl Benchmark for EventsBenchmark {
             _ => Ok(()),
         }
     }
-}
-
-fn dialect(connection: &mut Connection) -> Result<Dialect, BenchmarkError> {
-    let recognised = product::recognise(connection);
-    let failed = |source| BenchmarkError::Query { doing: "ask the server what it is", source };
-    Ok(recognised.map_err(failed)?.dialect)
 }
 
 fn series(test: Test) -> Series {

@@ -40,7 +40,6 @@ pub(crate) static TERMS: Terms = Terms {
     exists: None,
     room: "make room or take fewer rows (a million is about 80 MB)",
     rights: "connect as a user who may make, fill, alter and drop tables in this database, and refer to them",
-    stopped: ", and are made anew next time",
 };
 
 /// One of the two tables.

@@ -2,7 +2,6 @@
 //! no index but the two keys and what the product itself makes of a foreign key. Ids are the server's, by its own way of
 //! numbering.
 
-use dyno_target::catalog;
 use dyno_target::connection::Connection;
 use dyno_target::product::Dialect;
 
@@ -30,10 +29,14 @@ pub(super) fn prepare(
 ) -> Result<(), PrepareError> {
     let mut first = open(site)?;
     state(&mut first)?.ours()?;
-    recipe.size.check_disk(free_disk_bytes(&mut first, site))?;
+    recipe
+        .size
+        .check_disk(site.free_disk_bytes_without(&mut first, NAMES).unwrap_or(site.free_disk_bytes))?;
     let tables = Table::ALL.map(|table| describe(table, dialect, recipe)).into();
-    let comments = Some([MARKS.unfinished(), MARKS.whole(&recipe.text())]);
-    let preparation = Preparation { comments, ..preparation(site, dialect, tables) };
+    let preparation = Preparation {
+        sort_megabytes: Some(SORT_MEGABYTES),
+        ..Preparation::new::<Found>(site, dialect, tables, MARKS.whole(&recipe.text()))
+    };
     preparation.run(&mut first, site.open, |part| rows(Table::ALL[part.table], recipe.size), progress)
 }
 
@@ -57,21 +60,8 @@ pub(super) fn append(
     let tables = vec![dataset::Table { loaded: found.last_event, ..event }];
     let mut first = open(site)?;
     let rows = |_: &Part| rows(Table::Event, found.size);
-    preparation(site, dialect, tables).append(&mut first, site.open, rows, progress)
-}
-
-fn preparation<'a>(site: &Site<'a>, dialect: &'a Dialect, tables: Vec<dataset::Table>) -> Preparation<'a> {
-    Preparation {
-        terms: &TERMS,
-        target: site.target,
-        dialect,
-        threads: site.prepare_threads(),
-        stop: Some(site.stop),
-        sort_megabytes: Some(SORT_MEGABYTES),
-        replace: true,
-        tables,
-        comments: None,
-    }
+    let preparation = Preparation::new::<Found>(site, dialect, tables, String::new());
+    preparation.append(&mut first, site.open, rows, progress)
 }
 
 fn rows(table: Table, size: Size) -> EventsRows {
@@ -80,13 +70,6 @@ fn rows(table: Table, size: Size) -> EventsRows {
 
 fn open(site: &Site<'_>) -> Result<Connection, PrepareError> {
     (site.open)().map_err(|source| PrepareError::Connect { terms: &TERMS, source })
-}
-
-/// Free space once the tables of before are gone; how large these are is asked only where it matters.
-fn free_disk_bytes(connection: &mut Connection, site: &Site<'_>) -> Option<u64> {
-    let free = site.free_disk_bytes?;
-    let old = catalog::bytes(connection, NAMES).ok().flatten();
-    Some(free.saturating_add(old.map_or(0, |old| old.tables + old.indexes)))
 }
 
 fn describe(table: Table, dialect: &Dialect, recipe: Recipe) -> dataset::Table {
@@ -128,12 +111,12 @@ mod tests {
         let (postgres, mysql) = (Dialect::of_wire(false), Dialect::of_wire(true));
         let mark = MARKS.unfinished();
         assert_eq!(
-            tables(&postgres, false)[1].create(&postgres, Some(&mark)),
+            tables(&postgres, false)[1].create(&postgres, &mark),
             "CREATE TABLE event (id SERIAL, customer_id INTEGER NOT NULL, action VARCHAR(30) NOT NULL); \
              COMMENT ON TABLE event IS 'dyno events/1 unfinished'"
         );
         assert_eq!(
-            tables(&mysql, false)[0].create(&mysql, Some(&mark)),
+            tables(&mysql, false)[0].create(&mysql, &mark),
             "CREATE TABLE customer (id INTEGER NOT NULL AUTO_INCREMENT, name VARCHAR(100) NOT NULL, \
              address VARCHAR(200) NOT NULL, PRIMARY KEY (id)) /*! ENGINE = InnoDB */ \
              COMMENT = 'dyno events/1 unfinished'"

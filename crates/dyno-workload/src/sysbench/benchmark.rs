@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use dyno_engine::workload::Workload;
 use dyno_target::connection::Connection;
-use dyno_target::product::{self, Dialect};
+use dyno_target::product::Dialect;
 
-use crate::benchmark::{Baseline, Benchmark, BenchmarkError, Dataset, Progress, Series, SeriesLoad, Site};
+use crate::benchmark::{
+    Baseline, Benchmark, BenchmarkError, Dataset, Progress, Series, SeriesLoad, Site, dialect,
+};
 use crate::dataset::{self, disk};
 use crate::sysbench::{
     self, Existing, Found, IgnoredErrors, Options, OptionsError, PrepareOptions, Sysbench, Test, Wanted,
@@ -123,15 +125,14 @@ impl Benchmark for SysbenchBenchmark {
         site: &Site<'_>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), BenchmarkError> {
-        let recognised = product::recognise(connection)
-            .map_err(|source| BenchmarkError::Query { doing: "ask the server what it is", source })?;
+        let dialect = dialect(connection)?;
         let tables = self.tables(TABLES);
         let suggested = || (suggested_rows(site) / u64::from(tables.max(1))).max(1);
         let options = self.options(tables, self.wishes.table_size.unwrap_or_else(suggested))?;
         let how = PrepareOptions {
             target: site.target.to_owned(),
             options: &options,
-            dialect: recognised.dialect,
+            dialect,
             threads: site.prepare_threads(),
             seed: site.seed,
             existing: Existing::Replace,

@@ -57,5 +57,4 @@ pub(crate) static TERMS: Terms = Terms {
     exists: Some("drop them first with the command cleanup"),
     room: "make room or take fewer rows (a million is about 250 MB)",
     rights: "connect as the tables' owner, or grant the right to make, fill and drop tables in this database",
-    stopped: ": prepare again, or drop them before if that was with the command prepare",
 };

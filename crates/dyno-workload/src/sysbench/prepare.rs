@@ -65,7 +65,7 @@ pub fn prepare(
         replace,
         tables: (1..=options.tables).map(|number| table(number, options)).collect(),
         // Once they are whole they are as sysbench leaves them.
-        comments: replace.then(|| [MARKS.unfinished(), String::new()]),
+        comments: [MARKS.unfinished(), String::new()],
     };
     let rows = |part: &Part| SysbenchRows {
         table_size: options.table_size as i64,

@@ -51,13 +51,13 @@ mod tests {
         let (postgres, mysql) = (Dialect::of_wire(false), Dialect::of_wire(true));
         let third = table(3, &Options::default());
         assert_eq!(
-            third.create(&mysql, None),
+            third.create(&mysql, ""),
             "CREATE TABLE sbtest3 (id INTEGER NOT NULL AUTO_INCREMENT, k INTEGER DEFAULT '0' NOT NULL, \
              c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id)) \
              /*! ENGINE = innodb */"
         );
         assert_eq!(third.after_load(&mysql), ["CREATE INDEX k_3 ON sbtest3(k)"]);
-        let create = third.create(&postgres, None);
+        let create = third.create(&postgres, "");
         assert!(create.starts_with("CREATE TABLE sbtest3 (id SERIAL, k INTEGER"), "{create}");
         assert!(!create.contains("ENGINE") && !create.contains("KEY"), "{create}");
         let [sequence, key, _] = &third.after_load(&postgres)[..] else { panic!("{third:?}") };
@@ -76,7 +76,7 @@ mod tests {
         };
         let (postgres, mysql) = (Dialect::of_wire(false), Dialect::of_wire(true));
         let second = table(2, &options);
-        let create = second.create(&mysql, None);
+        let create = second.create(&mysql, "");
         assert!(create.contains("(id INTEGER NOT NULL, ") && create.contains(", KEY xid (id))"), "{create}");
         assert!(create.ends_with(" /*! ENGINE = rocksdb */"), "{create}");
         assert_eq!(second.after_load(&mysql), [""; 0]);

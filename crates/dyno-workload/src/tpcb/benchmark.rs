@@ -6,10 +6,11 @@ use dyno_engine::workload::Workload;
 use dyno_results::format::grouped;
 use dyno_target::cause::Cause;
 use dyno_target::connection::Connection;
-use dyno_target::product::{self, Dialect};
+use dyno_target::product::Dialect;
 
 use crate::benchmark::{
     Baseline, Benchmark, BenchmarkError, Contention, Dataset, LOCK_WAIT, Progress, Series, SeriesLoad, Site,
+    dialect,
 };
 use crate::dataset::{self, SizeError, TableError};
 use crate::tpcb::{self, Found, Script, Table, TpcB, check_scale};
@@ -66,9 +67,8 @@ impl Benchmark for TpcbBenchmark {
         let suggested =
             || tpcb::suggest_scale(site.memory_bytes, Some(site.cpus), site.free_disk_bytes, site.quick);
         let scale = self.scale.unwrap_or_else(suggested);
-        let recognised = product::recognise(connection)
-            .map_err(|source| BenchmarkError::Query { doing: "ask the server what it is", source })?;
-        Ok(tpcb::prepare(connection, site, &recognised.dialect, scale.into(), progress)?)
+        let dialect = dialect(connection)?;
+        Ok(tpcb::prepare(connection, site, &dialect, scale.into(), progress)?)
     }
 }
 

@@ -50,5 +50,4 @@ pub(crate) static TERMS: Terms = Terms {
     room: "make room or take a smaller scale (a unit is about 16 MB)",
     rights: "connect as the owner of the pgbench tables, or grant CREATE on the schema (PostgreSQL 15 and later give it \
              to the database's owner alone)",
-    stopped: ", and are made anew next time",
 };

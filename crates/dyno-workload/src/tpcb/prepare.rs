@@ -4,15 +4,14 @@
 //! slower in sum: COPY with FREEZE is open only to the transaction that truncated the table, and without it VACUUM has
 //! to rewrite every page afterwards.
 
-use dyno_target::catalog;
 use dyno_target::connection::{Connection, QueryError};
 use dyno_target::product::Dialect;
 
 use super::rows::TpcbRows;
 use super::scale::check_scale;
 use super::schema::Table;
-use super::state::state;
-use super::{MARKS, NAMES, TERMS};
+use super::state::{Found, state};
+use super::{NAMES, TERMS};
 use crate::benchmark::{Progress, Site};
 use crate::dataset::{Preparation, PrepareError};
 
@@ -36,27 +35,17 @@ pub fn prepare(
 ) -> Result<(), PrepareError> {
     state(connection)?.ours()?;
     let failed = |error: QueryError| PrepareError::of(&TERMS, "drop", error.into());
-    let scale = check_scale(scale, free_disk_bytes(connection, site).map_err(failed)?)?;
-    let preparation = Preparation {
-        terms: &TERMS,
-        target: site.target,
-        dialect,
-        threads: if dialect.key_after_load() { 1 } else { site.prepare_threads() },
-        stop: Some(site.stop),
+    let scale = check_scale(scale, site.free_disk_bytes_without(connection, NAMES).map_err(failed)?)?;
+    let tables = Table::ALL.map(|table| table.describe(scale)).into();
+    let mut preparation = Preparation {
         sort_megabytes: sort_megabytes(connection, dialect, site).map_err(failed)?,
-        replace: true,
-        tables: Table::ALL.map(|table| table.describe(scale)).into(),
         // Once they are whole they are as pgbench leaves them.
-        comments: Some([MARKS.unfinished(), String::new()]),
+        ..Preparation::new::<Found>(site, dialect, tables, String::new())
     };
+    if dialect.key_after_load() {
+        preparation.threads = 1;
+    }
     preparation.run(connection, site.open, |part| TpcbRows(Table::ALL[part.table]), progress)
-}
-
-/// Free space once the old tables are gone.
-fn free_disk_bytes(connection: &mut Connection, site: &Site<'_>) -> Result<Option<u64>, QueryError> {
-    let Some(free) = site.free_disk_bytes else { return Ok(None) };
-    let old = catalog::bytes(connection, NAMES)?.map_or(0, |old| old.tables + old.indexes);
-    Ok(Some(free.saturating_add(old)))
 }
 
 /// Gives index builds just what lets a process run on each processor, as far as the server's settings go. The accounts

@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn account_numbers_are_wide_from_the_scale_that_pgbench_has() {
-        let create = |table: Table, scale| table.describe(scale).create(&Dialect::of_wire(false), None);
+        let create = |table: Table, scale| table.describe(scale).create(&Dialect::of_wire(false), "");
         assert!(create(Table::Accounts, 19_999).contains("(aid INTEGER NOT NULL, "));
         assert!(create(Table::Accounts, 20_000).contains("(aid BIGINT NOT NULL, "));
         assert!(create(Table::History, 20_000).contains("aid BIGINT, "));
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn storage_is_named_where_pgbench_names_it() {
-        let create = |table: Table| table.describe(1).create(&Dialect::of_wire(false), None);
+        let create = |table: Table| table.describe(1).create(&Dialect::of_wire(false), "");
         assert_eq!(
             create(Table::Branches),
             "CREATE TABLE pgbench_branches (bid INTEGER NOT NULL, bbalance INTEGER, filler CHAR(88)) \

@@ -213,9 +213,12 @@ impl Bulk {
 }
 
 impl Comments {
-    /// What follows `CREATE TABLE` for a table with this comment.
+    /// What follows `CREATE TABLE` for a table with this comment, if it has one.
     #[must_use]
     pub fn create(&self, table: &str, text: &str) -> String {
+        if text.is_empty() {
+            return String::new();
+        }
         self.create.replace("{table}", table).replace("{text}", text)
     }
 
