@@ -11,7 +11,7 @@ use crate::record::{Record, Usage, is_empty};
 const DRAIN: u32 = u32::MAX;
 
 /// How a stage ended.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct StageOutcome {
     /// Seconds of load.
     pub seconds: f64,

@@ -2,7 +2,7 @@
 //!
 //! A family implements [`Family`] in its own folder; all others see it as a [`Registered`].
 
-use std::fmt::{self, Debug};
+use std::fmt::Debug;
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches as _};
 use dyno_target::Capabilities;
@@ -60,8 +60,6 @@ pub trait Family: Debug + Sync + 'static {
 
 /// A [`Family`] whose types are not known.
 pub trait Registered: Debug + Sync {
-    fn name(&self) -> &'static str;
-    fn runs_on(&self) -> &'static [&'static str];
     fn has_table(&self) -> bool;
     /// The family itself, as a list shows it.
     fn listed(&self) -> Listed;
@@ -94,14 +92,6 @@ pub trait Registered: Debug + Sync {
 }
 
 impl<F: Family> Registered for F {
-    fn name(&self) -> &'static str {
-        F::NAME
-    }
-
-    fn runs_on(&self) -> &'static [&'static str] {
-        F::RUNS_ON
-    }
-
     fn has_table(&self) -> bool {
         F::HAS_TABLE
     }
@@ -135,11 +125,8 @@ impl<F: Family> Registered for F {
     }
 
     fn read(&self, mut value: Value) -> Result<Map<String, Value>, serde_json::Error> {
-        if let Value::Object(options) = &mut value {
-            *options = std::mem::take(options)
-                .into_iter()
-                .map(|(name, value)| (name.replace('_', "-"), value))
-                .collect();
+        if let Value::Object(options) = value {
+            value = with_dashes(options).into();
         }
         said(&serde_json::from_value::<F::Options>(value)?)
     }
@@ -165,6 +152,11 @@ impl<F: Family> Registered for F {
     }
 }
 
+/// Options by their names, which may be typed with underscores.
+pub(crate) fn with_dashes(options: Map<String, Value>) -> Map<String, Value> {
+    options.into_iter().map(|(name, value)| (name.replace('_', "-"), value)).collect()
+}
+
 /// The options that are not left out.
 fn said<T: Serialize>(options: &T) -> Result<Map<String, Value>, serde_json::Error> {
     let mut said = match serde_json::to_value(options)? {
@@ -175,6 +167,16 @@ fn said<T: Serialize>(options: &T) -> Result<Map<String, Value>, serde_json::Err
     Ok(said)
 }
 
+impl dyn Registered + '_ {
+    pub(crate) fn name(&self) -> &'static str {
+        self.listed().name
+    }
+
+    pub(crate) fn runs_on(&self, target: &Capabilities) -> bool {
+        self.listed().runs_on.contains(&target.protocol)
+    }
+}
+
 impl PartialEq for dyn Registered {
     fn eq(&self, other: &Self) -> bool {
         self.name() == other.name()
@@ -182,9 +184,3 @@ impl PartialEq for dyn Registered {
 }
 
 impl Eq for dyn Registered {}
-
-impl fmt::Display for dyn Registered {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}

@@ -59,12 +59,12 @@ impl Selection {
         target: &Capabilities,
     ) -> Result<Box<dyn Benchmark>, CannotRun> {
         let family = self.family;
-        if !family.runs_on().contains(&target.protocol) {
+        if !family.runs_on(target) {
             let workloads = list(self.workloads.iter().copied());
             return Err(CannotRun::Elsewhere {
                 workloads,
-                runs_on: family.runs_on(),
-                target: target.protocol,
+                runs_on: family.listed().runs_on,
+                target: *target,
             });
         }
         if let Some((other, said)) = options.foreign(family.name()) {
@@ -96,8 +96,7 @@ pub fn workloads() -> Vec<Listed> {
 /// The family that is run on these targets where none is named.
 #[must_use]
 pub fn usual(targets: &[Capabilities]) -> &'static str {
-    let runs =
-        |family: &&&dyn Registered| targets.iter().all(|target| family.runs_on().contains(&target.protocol));
+    let runs = |family: &&&dyn Registered| targets.iter().all(|target| family.runs_on(target));
     FAMILIES.iter().find(runs).or(FAMILIES.first()).map_or("", |family| family.name())
 }
 
@@ -204,7 +203,7 @@ pub enum CannotRun {
     #[error("{one} and {other} are on different data: a run has the workloads of one family")]
     TwoFamilies { one: String, other: String },
     #[error("{workloads} runs on {}'s protocol only", runs_on.join("'s and "))]
-    Elsewhere { workloads: String, runs_on: &'static [&'static str], target: &'static str },
+    Elsewhere { workloads: String, runs_on: &'static [&'static str], target: Capabilities },
     #[error("{said} {} for {other}; {family} takes {own}", if said.contains(' ') { "are" } else { "is" })]
     Foreign { other: &'static str, said: String, family: &'static str, own: String },
     #[error(transparent)]
@@ -216,7 +215,7 @@ impl CannotRun {
     #[must_use]
     pub fn help(&self) -> Option<String> {
         let Self::Elsewhere { target, .. } = self else { return None };
-        let mut families = FAMILIES.iter().filter(|family| family.runs_on().contains(target));
+        let mut families = FAMILIES.iter().filter(|family| family.runs_on(target));
         let of = |family: &&dyn Registered| family.usual().last().copied();
         let such = families.find_map(of)?;
         Some(format!("others run there, such as {such} (`dyno workloads` lists them)"))
@@ -280,12 +279,12 @@ mod tests {
                 |name: &str| name.strip_prefix(family.name()).is_some_and(|rest| rest.starts_with('/'));
             assert!(
                 !workloads.is_empty() && workloads.iter().all(|(listed, _)| is_own(listed.name)),
-                "{family}"
+                "{family:?}"
             );
             for (name, _) in options::names(*family) {
                 // An option of a scenario has the name of that of the command line.
                 let wrong = family.read(serde_json::json!({ name.as_str(): { "no": "value" } })).unwrap_err();
-                assert!(!wrong.to_string().contains("unknown field"), "{family}: {wrong}");
+                assert!(!wrong.to_string().contains("unknown field"), "{family:?}: {wrong}");
             }
         }
     }
@@ -296,7 +295,7 @@ mod tests {
         let written = |text: &str| serde_json::to_string(&read(text).unwrap().written()).unwrap();
         assert_eq!(written(r#"{"customer-index":true,"scale":3}"#), r#"{"customer-index":true,"scale":3}"#);
         assert_eq!(
-            written(r#"{"sysbench":{"table_size":9},"customer-index":false}"#),
+            written(r#"{"sysbench":{"table_size":9},"customer_index":false}"#),
             r#"{"sysbench":{"table-size":9}}"#
         );
         assert!(read("{}").unwrap().is_empty() && read(r#"{"sysbench":{}}"#).unwrap().is_empty());

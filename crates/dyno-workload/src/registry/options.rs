@@ -9,7 +9,7 @@ use serde::de::Error as _;
 use serde_json::{Map, Value};
 
 use super::FAMILIES;
-use crate::family::Registered;
+use crate::family::{self, Registered};
 
 /// By family, the options that are not left out.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -21,7 +21,7 @@ impl DataOptions {
     /// # Errors
     /// No family knows an option, or it does not take the value.
     pub fn read(data: &Map<String, Value>) -> Result<Self, serde_json::Error> {
-        let mut data = data.clone();
+        let mut data = family::with_dashes(data.clone());
         let mut known = Vec::new();
         let mut read = Self::default();
         for family in FAMILIES {

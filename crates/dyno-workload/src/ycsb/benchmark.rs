@@ -78,17 +78,9 @@ impl Benchmark for YcsbBenchmark {
         state(connection).map_err(StateError::of(&TERMS))?.ours()?;
         let failed = |source| BenchmarkError::Query { doing: "ask the server what it is", source };
         let recipe = self.options.recipe(Recipe::of(self.suggested(site)));
-        let preparation = Preparation {
-            terms: &TERMS,
-            target: site.target,
-            dialect: &product::recognise(connection).map_err(failed)?.dialect,
-            threads: site.prepare_threads(),
-            stop: Some(site.stop),
-            sort_megabytes: None,
-            replace: true,
-            tables: vec![described(recipe)],
-            comments: Some([Recipe::MARKS.unfinished(), Recipe::MARKS.whole(&recipe.text())]),
-        };
+        let dialect = product::recognise(connection).map_err(failed)?.dialect;
+        let (tables, comment) = (vec![described(recipe)], Recipe::MARKS.whole(&recipe.text()));
+        let preparation = Preparation::new::<Recipe>(site, &dialect, tables, comment);
         Ok(preparation.run(connection, site.open, |_| recipe, progress)?)
     }
 }

@@ -35,7 +35,6 @@ pub(crate) static TERMS: Terms = Terms {
     exists: None,
     room: "make room or take fewer records (--records)",
     rights: "connect as a user who may make, fill, alter and drop tables in this database",
-    stopped: ", and are made anew next time",
 };
 
 /// What a transaction does; the type of the transaction has the same name.

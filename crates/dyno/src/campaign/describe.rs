@@ -253,24 +253,23 @@ pub(crate) fn this_host(stream: &EventStream, data_directory: Option<&Path>, rol
     stream.emit(Event::Host(Host { roles, ..host::facts(data_directory) }));
 }
 
-/// Tells how large the data is against the caches.
+/// Tells how large the data is against the caches, before any load.
 pub(super) fn data(
     context: &Context<'_>,
     plan: &TargetPlan,
     server: &mut TargetServer,
     dataset: &Dataset,
 ) -> Result<(), Failure> {
-    let mut data = sizes(context, plan, server, dataset)?;
-    if let Some(known) = dataset.table_rows {
-        correct_estimates(&mut data, known);
-        if let Some(larger) = data.tables.iter().find(|table| table.rows > Some(known)) {
-            let text = format!(
-                "{} has more than the {known} rows that the load uses: name the tables (--tables), or \
-                 create them again (--prepare)",
-                larger.name
-            );
-            context.stream.notice(&plan.name, None, text);
-        }
+    let data = sizes(context, plan, server, dataset)?;
+    if let Some(known) = dataset.table_rows
+        && let Some(larger) = data.tables.iter().find(|table| table.rows > Some(known))
+    {
+        let text = format!(
+            "{} has more than the {known} rows that the load uses: name the tables (--tables), or create them again \
+             (--prepare)",
+            larger.name
+        );
+        context.stream.notice(&plan.name, None, text);
     }
     context.stream.emit(Event::Data(data));
     Ok(())
@@ -296,9 +295,6 @@ pub(super) fn data_after_load(
 ) -> Result<(), Failure> {
     server.reconnect_if_broken()?;
     let mut data = sizes(context, plan, server, dataset)?;
-    if let Some(known) = dataset.table_rows {
-        correct_estimates(&mut data, known);
-    }
     match rows {
         RowCounts::Counted(rows) => {
             data.tables.iter_mut().zip(rows).for_each(|(table, rows)| table.rows = Some(rows));
@@ -332,6 +328,9 @@ fn sizes(
             .map_err(|source| Failure::query("reading the sizes of the tables", &url, source))
     })?;
     data.memory_bytes = server.server_memory_bytes();
+    if let Some(known) = dataset.table_rows {
+        correct_estimates(&mut data, known);
+    }
     Ok(data)
 }
 

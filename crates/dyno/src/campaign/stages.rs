@@ -244,14 +244,7 @@ impl<'a> Observer<'a> {
 
     /// How a stage ended of which the engine itself can say nothing any more.
     fn broken_off(&self) -> StageOutcome {
-        StageOutcome {
-            seconds: self.seconds,
-            drain_s: 0.0,
-            complete: false,
-            clients_aborted: 0,
-            not_begun: 0,
-            realtime: false,
-        }
+        StageOutcome { seconds: self.seconds, ..StageOutcome::default() }
     }
 
     fn see(&mut self, observation: Observation) {
