@@ -85,7 +85,7 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    (0..50_000).for_each(|_| inserts.ended(inserts.next.fetch_add(1, Relaxed), true))
+                    (0..50_000).for_each(|_| inserts.ended(inserts.next.fetch_add(1, Relaxed), true));
                 });
             }
         });
