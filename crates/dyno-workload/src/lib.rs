@@ -16,3 +16,4 @@ pub mod script;
 mod single_writer;
 pub mod sysbench;
 pub mod tpcb;
+pub mod ycsb;

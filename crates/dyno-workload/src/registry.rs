@@ -10,12 +10,13 @@ use crate::events::EventsFamily;
 use crate::family::Registered;
 use crate::sysbench::SysbenchFamily;
 use crate::tpcb::TpcbFamily;
+use crate::ycsb::YcsbFamily;
 
 pub use self::options::DataOptions;
 pub use crate::family::Listed;
 
 /// All families. Where nobody names a workload, the first is run that the targets can run.
-const FAMILIES: &[&dyn Registered] = &[&TpcbFamily, &SysbenchFamily, &EventsFamily];
+const FAMILIES: &[&dyn Registered] = &[&TpcbFamily, &SysbenchFamily, &EventsFamily, &YcsbFamily];
 
 /// Workloads of one family, in the order in which they run.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -40,6 +40,7 @@ pub(crate) enum Kind {
     BigInteger,
     Char(u16),
     Varchar(u16),
+    Text,
     Timestamp,
 }
 
@@ -80,6 +81,7 @@ impl Kind {
             Self::BigInteger => "BIGINT".to_owned(),
             Self::Char(length) => format!("CHAR({length})"),
             Self::Varchar(length) => format!("VARCHAR({length})"),
+            Self::Text => "TEXT".to_owned(),
             Self::Timestamp => "TIMESTAMP".to_owned(),
         }
     }
@@ -89,6 +91,7 @@ impl Kind {
         match self {
             Self::Number | Self::Integer | Self::BigInteger => "int",
             Self::Char(_) | Self::Varchar(_) => "char",
+            Self::Text => "text",
             Self::Timestamp => "timestamp",
         }
     }

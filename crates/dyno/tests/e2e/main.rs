@@ -28,3 +28,4 @@ mod targets;
 mod together;
 mod unreliable;
 mod victim;
+mod ycsb;

@@ -1,0 +1,171 @@
+//! `ycsb` as a benchmark: some of its workloads on one table, which carries a mark by which dyno knows it.
+
+use std::sync::Arc;
+
+use dyno_engine::workload::Workload;
+use dyno_target::catalog::{self, Names};
+use dyno_target::connection::{Connection, QueryError};
+use dyno_target::product;
+use serde_json::Value;
+
+use super::inserts::Inserts;
+use super::load::Load;
+use super::options::{FIELDS, Recipe, YcsbOptions};
+use super::verify::{Census, count};
+use super::{KEY, Mix, NAME, TABLE, TERMS};
+use crate::benchmark::{
+    Baseline, Benchmark, BenchmarkError, Dataset, Progress, RowCounter, Series, SeriesLoad, Site,
+};
+use crate::dataset::{
+    Found, Kind, Mark, Marks, NotReady, Preparation, State, StateError, Table, TableError, Terms, checks,
+    column, columns_text, disk, standing,
+};
+
+/// Workloads, and the data that is wanted.
+#[derive(Debug)]
+pub(super) struct YcsbBenchmark {
+    pub mixes: Vec<Mix>,
+    pub options: YcsbOptions,
+}
+
+impl YcsbBenchmark {
+    /// Records that suit a machine: a quarter of a million for each processor, half to two million, or where a rough
+    /// answer is enough a fifth of that.
+    fn suggested(&self, site: &Site<'_>) -> u64 {
+        let wanted = (u64::from(site.cpus) * 250_000).clamp(500_000, 2_000_000);
+        let wanted = if site.quick { wanted / 5 } else { wanted };
+        let one = YcsbOptions { records: None, ..self.options }.recipe(Recipe::of(1)).bytes();
+        disk::limited(wanted, one, site.memory_bytes, site.free_disk_bytes)
+    }
+}
+
+impl Benchmark for YcsbBenchmark {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn series(&self) -> Vec<Series> {
+        self.mixes.iter().map(|mix| mix.series()).collect()
+    }
+
+    fn bytes_wanted(&self) -> u64 {
+        self.options.recipe(Recipe::of(0)).bytes()
+    }
+
+    fn find(&self, connection: &mut Connection) -> Result<Option<Dataset>, BenchmarkError> {
+        let Some(recipe) = state(connection).map_err(StateError::of(&TERMS))?.found(self.options)? else {
+            return Ok(None);
+        };
+        let (options, inserts) = (self.options, Arc::new(Inserts::behind(recipe.records)));
+        let load = move |mix: Mix| {
+            Load::new(mix, recipe, options.requests.unwrap_or(mix.requests), Arc::clone(&inserts))
+        };
+        let counts: Option<Box<dyn RowCounter>> = Some(Box::new(recipe));
+        let recipe = Some(recipe.text());
+        Ok(Some(Dataset { recipe, counts, ..Dataset::new(vec![TABLE.to_owned()], &self.mixes, load) }))
+    }
+
+    fn missing(&self) -> BenchmarkError {
+        <Recipe as Found>::missing(self.options).into()
+    }
+
+    fn prepare(
+        &self,
+        connection: &mut Connection,
+        site: &Site<'_>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), BenchmarkError> {
+        state(connection).map_err(StateError::of(&TERMS))?.ours()?;
+        let failed = |source| BenchmarkError::Query { doing: "ask the server what it is", source };
+        let recipe = self.options.recipe(Recipe::of(self.suggested(site)));
+        let dialect = product::recognise(connection).map_err(failed)?.dialect;
+        let (tables, comment) = (vec![described(recipe)], Recipe::MARKS.whole(&recipe.text()));
+        let preparation = Preparation::new::<Recipe>(site, &dialect, tables, comment);
+        Ok(preparation.run(connection, site.open, |_| recipe, progress)?)
+    }
+}
+
+impl RowCounter for Recipe {
+    fn count(&self, connection: &mut Connection) -> Result<Vec<u64>, BenchmarkError> {
+        Ok(vec![count(connection)?])
+    }
+
+    fn forget(&self) {}
+}
+
+impl SeriesLoad for Load {
+    fn series(&self) -> Series {
+        self.mix.series()
+    }
+
+    fn workload(&self) -> Arc<dyn Workload> {
+        Arc::new(self.clone())
+    }
+
+    fn reset(
+        &self,
+        connection: &mut Connection,
+        _: Option<&mut dyn FnMut(String)>,
+    ) -> Result<(), BenchmarkError> {
+        self.inserts.go_on_behind(self.recipe.next_record(connection)?);
+        Ok(())
+    }
+
+    fn baseline(&self, connection: &mut Connection) -> Result<Option<Baseline>, BenchmarkError> {
+        let (load, before) = (self.clone(), count(connection)?);
+        Ok(Some(Baseline::new(move |connection, target, _| {
+            let found = Census::read(connection, load.recipe, &load.inserts)?;
+            Ok::<_, TableError>(checks(target, load.mix.workload, found.judge(&load.inserts, before)))
+        })))
+    }
+}
+
+impl Found for Recipe {
+    type Wanted = YcsbOptions;
+
+    const TERMS: &'static Terms = &TERMS;
+    const MARKS: Marks = Marks { beginning: "dyno ycsb/", format: 1 };
+
+    fn suits(&self, wanted: YcsbOptions) -> Result<(), NotReady> {
+        let json = |recipe: Recipe| serde_json::to_value(recipe).unwrap_or_default();
+        let (found, wanted) = (json(*self), json(wanted.recipe(*self)));
+        let mut options = found.as_object().into_iter().flatten();
+        match options.find(|(option, value)| wanted[option] != **value) {
+            Some((option, value)) => {
+                let text = |value: &Value| format!("{option} {value}").replace('"', "");
+                let (found, wanted) = (text(value), text(&wanted[option]));
+                let flag = format!("--{found}");
+                Err(NotReady::Other { terms: &TERMS, found, wanted, flag })
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Looks at what the table's name stands for.
+fn state(connection: &mut Connection) -> Result<State<Recipe>, QueryError> {
+    let mark = |found: &catalog::Table| Recipe::MARKS.parse(&found.comment).filter(|_| found.is_table);
+    let foreign = |found: &catalog::Table| {
+        let whose = || format!("dyno has not made it (its columns are {})", columns_text(&found.columns));
+        mark(found).is_none().then(whose)
+    };
+    let found = match standing(catalog::tables(connection, Names::These(&[TABLE]))?, foreign) {
+        Ok(found) => found,
+        Err(state) => return Ok(state),
+    };
+    let recipe = found.first().and_then(|found| match mark(found)? {
+        Mark::Whole(recipe) => serde_json::from_str::<Recipe>(&recipe).ok(),
+        _ => None,
+    });
+    let Some(recipe) = recipe else { return Ok(State::damaged("nobody can say how it was made")) };
+    Ok(match recipe.missing(connection, 0, recipe.records)? {
+        [0, _] => State::Ready(recipe),
+        [missing, probes] => State::damaged(format!("of {probes} records {missing} are missing")),
+    })
+}
+
+fn described(recipe: Recipe) -> Table {
+    let fields = FIELDS[..recipe.fields.into()].iter().map(|field| column(field, Kind::Text, ""));
+    let columns = [column(KEY, Kind::Varchar(255), " NOT NULL")].into_iter().chain(fields).collect();
+    Table { rows: recipe.records, ..Table::new(TABLE, columns) }
+}

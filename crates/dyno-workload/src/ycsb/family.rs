@@ -1,0 +1,43 @@
+//! How `ycsb` is registered: its workloads' names and its options.
+
+use dyno_target::Capabilities;
+
+use super::benchmark::YcsbBenchmark;
+use super::options::YcsbOptions;
+use super::{MIXES, Mix, NAME};
+use crate::benchmark::{Benchmark, BenchmarkError};
+use crate::family::{Family, Listed};
+
+/// `ycsb` in the registry.
+#[derive(Debug)]
+pub struct YcsbFamily;
+
+impl Family for YcsbFamily {
+    type Workload = Mix;
+    type Options = YcsbOptions;
+
+    const NAME: &'static str = NAME;
+    const ABOUT: &'static str = "read, then read and write: ycsb/c and ycsb/a in turn";
+    const RUNS_ON: &'static [&'static str] = &["PostgreSQL", "MySQL", "SQLite"];
+    const HAS_TABLE: bool = true;
+    const ALL: &'static [Mix] = &MIXES;
+    const USUAL: &'static [Mix] = &[MIXES[2], MIXES[0]];
+
+    fn listed(mix: Mix) -> Listed {
+        Listed { name: mix.workload, about: mix.about, runs_on: Self::RUNS_ON }
+    }
+
+    /// A letter alone says too little.
+    fn calls(_: Mix) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn benchmark(
+        mixes: Vec<Mix>,
+        options: YcsbOptions,
+        _: &Capabilities,
+    ) -> Result<Box<dyn Benchmark>, BenchmarkError> {
+        options.check()?;
+        Ok(Box::new(YcsbBenchmark { mixes, options }))
+    }
+}

@@ -1,0 +1,120 @@
+//! YCSB's core workloads, on each protocol that dyno speaks.
+
+use dyno_test_servers::MysqlProduct;
+use serde_json::Value;
+
+use crate::home::Home;
+use crate::mysql;
+use crate::report::Report;
+use crate::server::{database, shared, value};
+
+/// All six, one after the other, on little data.
+const SIX: &str = r#"
+version = 1
+[[phases]]
+warm-up = "0s"
+streams = [{ workload = "ycsb/a", load = { clients = "4", duration = "500ms" } }]
+[[phases]]
+warm-up = "0s"
+streams = [{ workload = "ycsb/b", load = { clients = "4", duration = "500ms" } }]
+[[phases]]
+warm-up = "0s"
+streams = [{ workload = "ycsb/c", load = { clients = "4", duration = "500ms" } }]
+[[phases]]
+warm-up = "0s"
+streams = [{ workload = "ycsb/d", load = { clients = "4", duration = "500ms" } }]
+[[phases]]
+warm-up = "0s"
+streams = [{ workload = "ycsb/e", load = { clients = "4", duration = "500ms" } }]
+[[phases]]
+warm-up = "0s"
+streams = [{ workload = "ycsb/f", load = { clients = "4", duration = "500ms" } }]
+"#;
+
+fn done(report: &Report, series: &str) -> Vec<(String, u64)> {
+    let stage = report.stages().iter().find(|stage| stage["series"] == series).unwrap();
+    assert_eq!(
+        (&stage["totals"]["failed"], &stage["totals"]["unknown"]),
+        (&0.into(), &0.into()),
+        "{stage:#}"
+    );
+    let of_type = |of: &Value| (of["name"].as_str().unwrap().to_owned(), of["done"].as_u64().unwrap());
+    stage["by_type"].as_array().unwrap().iter().map(of_type).collect()
+}
+
+/// Runs all six twice on a target: what the first has inserted, the second neither repeats nor misses.
+fn run_twice(home: &Home, target: &str, further: &[&str]) {
+    let six = home.file("six.toml", SIX);
+    let run = ["run", &six, "--json", "--target", target, "--records", "400"];
+    for _ in 0..2 {
+        let report = home.dyno(&[&run[..], further].concat()).expect(0).report();
+        assert_eq!(report.outcome(), "complete");
+        report.assert_checks_passed();
+        assert_eq!(report.checks().len(), 4 * 6);
+        let names = |series| done(&report, series).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+        assert_eq!(names("a"), ["read", "update"]);
+        assert_eq!(names("c"), ["read"]);
+        assert_eq!(
+            (names("d"), names("e")),
+            (vec!["read".into(), "insert".into()], vec!["scan".into(), "insert".into()])
+        );
+        assert_eq!(names("f"), ["read", "read-modify-write"]);
+        for series in ["a", "b", "c", "d", "e", "f"] {
+            assert!(done(&report, series).iter().all(|(_, count)| *count > 0), "{series}");
+        }
+    }
+}
+
+#[test]
+fn all_six_run_on_postgresql_and_leave_what_they_should() {
+    let Some(server) = shared() else { return };
+    let target = database(&server, "ycsb");
+    let home = Home::new();
+    run_twice(&home, &target, &["--fields", "3", "--field-length", "20"]);
+    let asked = |sql: &str| value(&server, "ycsb", sql);
+    // The keys of YCSB's first records.
+    let first = "SELECT count(*) FROM usertable WHERE ycsb_key IN ('user6284781860667377211', 'user8517097267634966620')";
+    assert_eq!(asked(first), "2");
+    assert!(asked("SELECT count(*) FROM usertable").parse::<u64>().unwrap() > 400);
+    // Other data than what is there is asked for, not made.
+    let other = ["run", "ycsb/c", "--target", &target, "--fields", "4", "--duration", "1s"];
+    let refused = home.dyno(&other).expect(1).err;
+    assert!(refused.contains("fields 3, not fields 4"), "{refused}");
+    // Somebody else's table is left as it is.
+    asked("COMMENT ON TABLE usertable IS 'ours'");
+    let refused =
+        home.dyno(&["run", "ycsb/c", "--target", &target, "--prepare", "--duration", "1s"]).expect(1).err;
+    assert!(refused.contains("usertable is there and dyno has not made it"), "{refused}");
+}
+
+fn run_on(product: MysqlProduct) {
+    let Some(server) = mysql::shared(product) else { return };
+    let target = mysql::database(&server, "ycsb");
+    run_twice(&Home::new(), &target, &["--insert-order", "ordered", "--requests", "uniform"]);
+}
+
+#[test]
+fn all_six_run_on_mariadb() {
+    run_on(MysqlProduct::MariaDb);
+}
+
+#[test]
+fn all_six_run_on_seekdb() {
+    run_on(MysqlProduct::SeekDb);
+}
+
+#[test]
+fn records_that_cannot_be_are_refused() {
+    let home = Home::new();
+    for (words, why) in [
+        ("--fields 65", "--fields 1 to 64"),
+        ("--fields 60 --field-length 1000", "1 to 16384 bytes together"),
+        ("--records 0", "--records takes 1 to 4,294,967,295"),
+        ("--scale 3", "--scale"),
+        ("--requests hotspot", "hotspot"),
+    ] {
+        let words: Vec<&str> = ["run", "ycsb/a"].into_iter().chain(words.split(' ')).collect();
+        let refused = home.dyno(&words).expect(1).err;
+        assert!(refused.contains(why), "{words:?}: {refused}");
+    }
+}
