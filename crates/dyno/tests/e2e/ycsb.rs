@@ -90,7 +90,16 @@ fn all_six_run_on_postgresql_and_leave_what_they_should() {
 fn run_on(product: MysqlProduct) {
     let Some(server) = mysql::shared(product) else { return };
     let target = mysql::database(&server, "ycsb");
-    run_twice(&Home::new(), &target, &["--insert-order", "ordered", "--requests", "uniform"]);
+    run_twice(
+        &Home::new(),
+        &target,
+        &["--insert-order", "ordered", "--zero-padding", "12", "--requests", "uniform"],
+    );
+}
+
+#[test]
+fn all_six_run_on_mysql() {
+    run_on(MysqlProduct::Mysql);
 }
 
 #[test]
