@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use dyno_wire::my::reply::Expect;
 use rustix::io::Errno;
 
 use crate::clock::nanoseconds;
@@ -244,7 +245,7 @@ fn prepare(session: &mut Session, io: &mut Io) -> Result<bool, SessionError> {
     if answers == 0 {
         return Ok(true);
     }
-    outbox.statements.expect_prepared(&mut outbox.expects, answers);
+    outbox.statements.expect(&mut outbox.expects, Expect::Prepared, answers);
     session.connection.request(SentRequest { syncs: 1, ..SentRequest::default() }, io).map(|()| false)
 }
 

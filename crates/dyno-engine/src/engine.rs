@@ -94,7 +94,7 @@ impl Engine {
     ) -> Result<Self, EngineError> {
         let route = route.into();
         let recipient = Recipient::of(&route);
-        if recipient != Recipient::Postgres && config.protocol == Protocol::Extended {
+        if config.protocol == Protocol::Extended && !recipient.has_extended() {
             return Err(EngineError::NotExtended);
         }
         let threads = match (recipient, config.connections) {

@@ -2,8 +2,7 @@
 
 use dyno_results::event::{Queries, TypeInterval};
 use dyno_results::latency::Latency;
-use dyno_wire::pg::error::SqlState;
-use dyno_wire::server_error::ServerError;
+use dyno_wire::server_error::{ServerError, ServerErrorCode};
 
 use crate::error::SessionError;
 use crate::workload::{Answer, EndedTransaction};
@@ -14,11 +13,7 @@ const ERROR_CODES_MAX: usize = 64;
 /// What an error counts as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ErrorCode {
-    SqlState(SqlState),
-    /// MySQL's own.
-    Number(u16),
-    /// A driver's own.
-    Name(&'static str),
+    Server(ServerErrorCode),
     /// The connection broke or the server's bytes made no sense.
     Connection,
     /// One kind too many to be counted apart.
@@ -27,11 +22,7 @@ pub(crate) enum ErrorCode {
 
 impl From<&ServerError> for ErrorCode {
     fn from(error: &ServerError) -> Self {
-        match error {
-            ServerError::Postgres(error) => Self::SqlState(error.code),
-            ServerError::MySql(error) => Self::Number(error.number),
-            ServerError::Driver(error) => Self::Name(error.code),
-        }
+        Self::Server(error.code())
     }
 }
 
@@ -44,9 +35,7 @@ impl From<&SessionError> for ErrorCode {
 impl ErrorCode {
     pub(crate) fn name(self) -> String {
         match self {
-            Self::SqlState(code) => code.as_str().to_owned(),
-            Self::Number(number) => number.to_string(),
-            Self::Name(name) => name.to_owned(),
+            Self::Server(code) => code.to_string(),
             Self::Connection => "connection".to_owned(),
             Self::Other => "other".to_owned(),
         }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use dyno_results::event::Queries;
-use dyno_wire::my;
 use dyno_wire::my::reply::Expect;
 use dyno_wire::pg::frontend;
 
@@ -14,8 +13,7 @@ pub use crate::value::Value;
 
 use crate::calls::Calls;
 use crate::prepared_statements::PreparedStatements;
-use crate::statement::{Recipient, StatementId, Statements};
-use crate::value::{execute_mysql, execute_postgres};
+use crate::statement::{StatementId, Statements};
 
 /// What a statement does, for the count of a run's queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,18 +71,12 @@ impl<'a> Request<'a> {
         Self { outbox, prepared_statements, sent: SentRequest::default() }
     }
 
-    /// Whether the server speaks MySQL's protocol; otherwise it is PostgreSQL's.
-    #[must_use]
-    pub fn is_mysql(&self) -> bool {
-        self.outbox.statements.is_mysql()
-    }
-
     /// Adds `sql` as it is, of one statement or several, in a simple query.
     pub fn query(&mut self, sql: &[u8]) {
         let Outbox { bytes, statements, calls, .. } = &mut *self.outbox;
-        match statements.recipient {
-            Recipient::Driver => calls.sql(|text| text.extend_from_slice(sql)),
-            Recipient::Postgres | Recipient::MySql => statements.write_query(bytes, sql),
+        match statements.is_for_driver() {
+            true => calls.sql(|text| text.extend_from_slice(sql)),
+            false => statements.write_query(bytes, sql),
         }
         self.answered_by(Expect::Text);
     }
@@ -111,7 +103,7 @@ impl<'a> Request<'a> {
         value: impl Fn(usize) -> Option<Value<'v>>,
     ) {
         let Outbox { bytes, text, statements, calls, .. } = &mut *self.outbox;
-        if statements.recipient == Recipient::Driver {
+        if statements.is_for_driver() {
             self.sent.syncs += u32::from(statements.call(calls, statement, value));
             return;
         }
@@ -134,15 +126,8 @@ impl<'a> Request<'a> {
     /// Has the server prepare `sql`, with parameters as its protocol has them (`$1` or `?`), under a number of the
     /// client's choice. It lasts as long as the connection. A request that prepares does nothing else.
     pub fn prepare(&mut self, handle: u32, sql: &[u8]) {
-        let mysql = self.is_mysql();
-        let bytes = &mut self.outbox.bytes;
-        if mysql {
-            my::frontend::stmt_prepare(bytes, sql);
-            self.prepared_statements.await_statement(handle);
-        } else {
-            frontend::parse(bytes, itoa::Buffer::new().format(handle), sql, &[]);
-            frontend::sync(bytes);
-        }
+        let Outbox { bytes, statements, .. } = &mut *self.outbox;
+        statements.write_own_preparation(bytes, self.prepared_statements, handle, sql);
         self.answered_by(Expect::Prepared);
     }
 
@@ -150,30 +135,22 @@ impl<'a> Request<'a> {
     /// here it is always taken for granted.
     #[must_use]
     pub fn is_prepared(&self, handle: u32) -> bool {
-        !self.is_mysql() || self.prepared_statements.statement(handle).is_some()
+        self.outbox.statements.is_prepared(self.prepared_statements, handle)
     }
 
     /// Executes what was prepared under `handle`. On MySQL a statement that was not is left out.
     pub fn execute_prepared(&mut self, handle: u32, values: &[Value<'_>]) {
-        let bytes = &mut self.outbox.bytes;
-        if self.outbox.statements.is_mysql() {
-            let Some(prepared) = self.prepared_statements.statement(handle) else { return };
-            execute_mysql(bytes, prepared, values.iter().copied());
-        } else {
-            execute_postgres(bytes, itoa::Buffer::new().format(handle), values.iter().copied());
+        let Outbox { bytes, statements, .. } = &mut *self.outbox;
+        if statements.write_own(bytes, self.prepared_statements, handle, values) {
+            self.answered_by(Expect::Binary);
         }
-        self.answered_by(Expect::Binary);
     }
 
     /// Has the server forget what was prepared under `handle`. MySQL does not answer that, so something else must be
     /// in the same request; PostgreSQL answers it with that.
     pub fn forget(&mut self, handle: u32) {
-        let bytes = &mut self.outbox.bytes;
-        if !self.outbox.statements.is_mysql() {
-            frontend::close_statement(bytes, itoa::Buffer::new().format(handle));
-        } else if let Some(prepared) = self.prepared_statements.forget(handle) {
-            my::frontend::stmt_close(bytes, prepared.statement);
-        }
+        let Outbox { bytes, statements, .. } = &mut *self.outbox;
+        statements.write_own_end(bytes, self.prepared_statements, handle);
     }
 
     /// Has the server make statement `name` from `sql`, its parameters' types undeclared. PostgreSQL only, as are
@@ -233,9 +210,8 @@ impl<'a> Request<'a> {
     #[inline]
     fn answered_by(&mut self, expect: Expect) {
         self.sent.syncs += 1;
-        if self.outbox.statements.is_mysql() {
-            self.outbox.expects.push(expect);
-        }
+        let Outbox { statements, expects, .. } = &mut *self.outbox;
+        statements.expect(expects, expect, 1);
     }
 }
 

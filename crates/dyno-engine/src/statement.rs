@@ -9,6 +9,7 @@ use dyno_wire::pg::frontend;
 
 use crate::calls::Calls;
 use crate::driver::Route;
+use crate::prepared_statements::PreparedStatements;
 use crate::value::{Value, execute_mysql, execute_postgres};
 
 /// Most parameters a statement may have: both protocols count them in 16 bits.
@@ -134,6 +135,11 @@ pub(crate) enum Recipient {
 }
 
 impl Recipient {
+    /// Whether its protocol binds parameters without preparing the statement first.
+    pub(crate) fn has_extended(self) -> bool {
+        self == Self::Postgres
+    }
+
     pub(crate) fn of(route: &Route) -> Self {
         match route {
             Route::Wire(endpoint) if endpoint.wire.is_mysql() => Self::MySql,
@@ -147,7 +153,7 @@ impl Recipient {
 #[derive(Debug)]
 pub(crate) struct Statements {
     protocol: Protocol,
-    pub(crate) recipient: Recipient,
+    recipient: Recipient,
     statements: Vec<Sendable>,
     /// How many are prepared before the start.
     prepared: usize,
@@ -206,10 +212,63 @@ impl Statements {
         true
     }
 
-    /// The answers to what [`write_preparation`](Self::write_preparation) has appended.
-    pub(crate) fn expect_prepared(&self, expects: &mut Vec<Expect>, answers: usize) {
+    /// Notes how so many commands will be answered, where answers do not say themselves what they are.
+    #[inline]
+    pub(crate) fn expect(&self, expects: &mut Vec<Expect>, expect: Expect, answers: usize) {
         if self.is_mysql() {
-            expects.resize(answers, Expect::Prepared);
+            expects.extend(std::iter::repeat_n(expect, answers));
+        }
+    }
+
+    pub(crate) fn is_for_driver(&self) -> bool {
+        self.recipient == Recipient::Driver
+    }
+
+    /// Appends what has the server prepare a client's own statement under its handle.
+    pub(crate) fn write_own_preparation(
+        &self,
+        out: &mut Vec<u8>,
+        prepared: &mut PreparedStatements,
+        handle: u32,
+        sql: &[u8],
+    ) {
+        if self.is_mysql() {
+            my::frontend::stmt_prepare(out, sql);
+            prepared.await_statement(handle);
+        } else {
+            frontend::parse(out, itoa::Buffer::new().format(handle), sql, &[]);
+            frontend::sync(out);
+        }
+    }
+
+    /// Whether something is prepared under a handle, as far as that is known without the server.
+    pub(crate) fn is_prepared(&self, prepared: &PreparedStatements, handle: u32) -> bool {
+        !self.is_mysql() || prepared.statement(handle).is_some()
+    }
+
+    /// Appends an execution of a client's own statement; false where it is not prepared.
+    pub(crate) fn write_own(
+        &self,
+        out: &mut Vec<u8>,
+        prepared: &PreparedStatements,
+        handle: u32,
+        values: &[Value<'_>],
+    ) -> bool {
+        if !self.is_mysql() {
+            execute_postgres(out, itoa::Buffer::new().format(handle), values.iter().copied());
+            return true;
+        }
+        let Some(prepared) = prepared.statement(handle) else { return false };
+        execute_mysql(out, prepared, values.iter().copied());
+        true
+    }
+
+    /// Appends what has the server forget a client's own statement.
+    pub(crate) fn write_own_end(&self, out: &mut Vec<u8>, prepared: &mut PreparedStatements, handle: u32) {
+        if !self.is_mysql() {
+            frontend::close_statement(out, itoa::Buffer::new().format(handle));
+        } else if let Some(prepared) = prepared.forget(handle) {
+            my::frontend::stmt_close(out, prepared.statement);
         }
     }
 

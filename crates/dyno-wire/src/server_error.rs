@@ -25,6 +25,24 @@ pub enum ServerError {
     Driver(Box<DriverError>),
 }
 
+/// What people look an error up by: the SQLSTATE on PostgreSQL, the number on MySQL, a driver's own name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerErrorCode {
+    SqlState(SqlState),
+    Number(u16),
+    Name(&'static str),
+}
+
+impl fmt::Display for ServerErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SqlState(state) => state.fmt(f),
+            Self::Number(number) => number.fmt(f),
+            Self::Name(name) => f.pad(name),
+        }
+    }
+}
+
 /// An error that a database reported through its driver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DriverError {
@@ -76,13 +94,13 @@ impl ServerError {
         }
     }
 
-    /// What people look an error up by: the SQLSTATE on PostgreSQL, the number on MySQL, a driver's own name.
+    /// What people look an error up by.
     #[must_use]
-    pub fn code(&self) -> String {
+    pub fn code(&self) -> ServerErrorCode {
         match self {
-            Self::Postgres(error) => error.code.as_str().to_owned(),
-            Self::MySql(error) => error.number.to_string(),
-            Self::Driver(error) => error.code.to_owned(),
+            Self::Postgres(error) => ServerErrorCode::SqlState(error.code),
+            Self::MySql(error) => ServerErrorCode::Number(error.number),
+            Self::Driver(error) => ServerErrorCode::Name(error.code),
         }
     }
 

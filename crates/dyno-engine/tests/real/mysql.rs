@@ -146,7 +146,7 @@ fn what_the_server_refuses_to_prepare_is_told_in_its_words() {
     let mut engine = script(&database, statements, config(1));
     let refused = engine.connect(2, &AtomicBool::new(false), &mut |_| {}).unwrap_err();
     let EngineError::Connect { source, .. } = &refused else { panic!("{refused}") };
-    assert_eq!(source.server_error().unwrap().code(), "1146", "{refused}");
+    assert_eq!(source.server_error().unwrap().code().to_string(), "1146", "{refused}");
 }
 
 /// Between the one row and the other each client passes a third, which somebody else holds until two clients have come so
@@ -283,7 +283,6 @@ impl Client for Told {
                 answer.statements, answer.rows, answer.affected
             ));
         }
-        assert!(request.is_mysql());
         self.step += 1;
         match self.step {
             1 => {

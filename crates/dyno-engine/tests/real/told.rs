@@ -126,7 +126,7 @@ impl Client for OneClient {
 
     fn failed(&mut self, failure: &StatementFailure<'_>) -> Reaction {
         let mut told = self.told.lock().unwrap();
-        told.failed.push((failure.error.code(), failure.tries));
+        told.failed.push((failure.error.code().to_string(), failure.tries));
         if self.reaction == Reaction::Retry && failure.tries == 3 { Reaction::Fail } else { self.reaction }
     }
 

@@ -65,7 +65,7 @@ impl IgnoredErrors {
     pub fn ignores(&self, error: &ServerError) -> bool {
         match error.number() {
             Some(number) => self.ignores_number(number),
-            None => self.all || self.states.iter().any(|state| *state == error.code()),
+            None => self.all || self.states.contains(&error.code().to_string()),
         }
     }
 
