@@ -30,7 +30,7 @@ fuzz_target!(|text: &[u8]| {
                     }
                 }
                 Kind::If { condition, otherwise } | Kind::Elif { condition, otherwise, .. } => {
-                    let _ = condition.holds(&mut context);
+                    let _ = condition.evaluate(&mut context);
                     assert!(*otherwise > index && *otherwise < script.commands.len());
                 }
                 Kind::Sql(sql) => sql.write_simple(&variables, &names, &mut Vec::new()),

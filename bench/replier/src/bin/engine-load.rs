@@ -4,7 +4,7 @@
 //! The command line of dyno asks its target a good deal that a replying server cannot answer; the engine under it does
 //! not.
 
-use dyno_results::spec::{Arrivals, End, StageOrder};
+use dyno_results::spec::{End, StageOrder};
 use std::error::Error;
 use std::str::FromStr;
 use std::sync::Arc;

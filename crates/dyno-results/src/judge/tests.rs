@@ -6,6 +6,7 @@ mod mysql;
 mod no_work;
 mod saturated;
 mod several_targets;
+mod sqlite;
 
 use super::*;
 use crate::document::Percentiles;

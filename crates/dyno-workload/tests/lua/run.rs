@@ -120,7 +120,7 @@ impl Run {
             threads,
             clients,
             counters: Arc::clone(&counters),
-            ignored: self.ignored.unwrap_or_else(|| IgnoredErrors::usual()),
+            ignored: self.ignored.unwrap_or_else(IgnoredErrors::usual),
             stop: Arc::clone(&stop),
             on_connect_error: Box::new(|_| {}),
         };
