@@ -202,7 +202,7 @@ pub enum UnknownWorkload {
 pub enum CannotRun {
     #[error("{one} and {other} are on different data: a run has the workloads of one family")]
     TwoFamilies { one: String, other: String },
-    #[error("{workloads} runs on {}'s protocol only", runs_on.join("'s and "))]
+    #[error("{workloads} runs on {} only", runs_on.join(" and "))]
     Elsewhere { workloads: String, runs_on: &'static [&'static str], target: Capabilities },
     #[error("{said} {} for {other}; {family} takes {own}", if said.contains(' ') { "are" } else { "is" })]
     Foreign { other: &'static str, said: String, family: &'static str, own: String },

@@ -41,7 +41,7 @@ pub fn check_scale(scale: u64, free_disk_bytes: Option<u64>) -> Result<u32, Size
     let fits = u32::try_from(scale).ok().filter(|scale| (1..=SCALE_MAX).contains(&u64::from(*scale)));
     let Some(scale) = fits else {
         return Err(SizeError::OutOfRange(format!(
-            "scale {scale} is out of range: tpcb takes 1 to {} (a unit is 100,000 accounts, about 16 MB)",
+            "--scale={scale} is out of range: tpcb takes 1 to {} (a unit is 100,000 accounts, about 16 MB)",
             grouped(SCALE_MAX)
         )));
     };

@@ -87,8 +87,8 @@ fn absurd_quantities_are_refused_with_what_would_be_right() {
     let home = Home::new();
     let servers = home.servers();
     for (arguments, words) in [
-        (&["--scale", "0"][..], &["--scale: scale 0 is out of range", "1,000,000"][..]),
-        (&["--scale", "4000000000"], &["--scale: scale 4000000000 is out of range"]),
+        (&["--scale", "0"][..], &["--scale=0 is out of range", "1,000,000"][..]),
+        (&["--scale", "4000000000"], &["--scale=4000000000 is out of range"]),
         (&["--scale=-1"], &["--scale", "-1"]),
         (&["--clients", "0"], &["clients"]),
         (&["--clients", "4,x"], &["4,x"]),

@@ -371,7 +371,7 @@ fn what_does_not_run_on_mysql_is_told_with_what_does() {
     let home = Home::new();
     let target = "mysql://root@127.0.0.1:1/test";
     let tpcb = home.dyno(&["run", "tpcb", "--target", target]).expect(1);
-    tpcb.says(&["tpcb", "PostgreSQL's protocol only", "sysbench/oltp_read_write"]);
+    tpcb.says(&["tpcb", "PostgreSQL and SQLite only", "sysbench/oltp_read_write"]);
     home.dyno(&["run", "latency", "--target", target]).expect(1).says(&["tpcb/select-only", "sysbench"]);
     home.dyno(&["run", "read_only", "--target", target, "--protocol", "extended"])
         .expect(1)
@@ -408,8 +408,8 @@ fn names_without_an_option_are_scenarios_or_workloads() {
         let rows = listed["workloads"].as_array().unwrap();
         rows.iter().find(|row| row["name"] == name).unwrap()["runs_on"].clone()
     };
-    assert_eq!(runs_on("sysbench/oltp_read_write"), serde_json::json!(["PostgreSQL", "MySQL"]));
-    assert_eq!(runs_on("tpcb"), serde_json::json!(["PostgreSQL"]));
+    assert_eq!(runs_on("sysbench/oltp_read_write"), serde_json::json!(["PostgreSQL", "MySQL", "SQLite"]));
+    assert_eq!(runs_on("tpcb"), serde_json::json!(["PostgreSQL", "SQLite"]));
 }
 
 #[test]
