@@ -47,7 +47,7 @@ pub(super) static SQLITE: Product = Product {
     },
     durability: &["journal_mode", "synchronous"],
     views: Views::NONE,
-    ran: Some("3.51"),
+    ran: Some("3.54"),
 };
 
 static CATALOG: Catalog = Catalog {
