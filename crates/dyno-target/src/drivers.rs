@@ -42,6 +42,12 @@ pub(crate) fn parse(text: &str) -> Option<Result<DriverTarget, TargetError>> {
     KINDS.iter().find_map(|kind| (kind.parse)(text))
 }
 
+/// Whether a text begins as the name of a target does that has a driver.
+#[must_use]
+pub fn is_address(text: &str) -> bool {
+    text.split_once(':').is_some_and(|(scheme, _)| schemes().any(|it| it.eq_ignore_ascii_case(scheme)))
+}
+
 /// Schemes of URLs.
 pub(crate) fn schemes() -> impl Iterator<Item = &'static str> {
     KINDS.iter().map(|kind| kind.name)

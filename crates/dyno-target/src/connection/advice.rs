@@ -62,7 +62,7 @@ fn of_cause(cause: Cause) -> Option<&'static str> {
             "allow it in the server (SET GLOBAL local_infile = ON) and in the target (local-infile), or do without"
         }
         Cause::StatementTooLarge => "raise max_allowed_packet in the server",
-        Cause::ReadOnly => "the server takes no changes: is it a replica, or set read_only?",
+        Cause::ReadOnly => "it takes no changes: is it a replica, set read_only, or a file with mode=ro?",
         Cause::TooManyStatements => {
             "raise max_prepared_stmt_count in the server, or use fewer connections or no prepared statements"
         }

@@ -173,7 +173,7 @@ pub(crate) fn encode(text: &str) -> String {
 }
 
 /// The same for a parameter's value, in which `/`, `:`, `,` and `=` need no code and read better without.
-fn encode_query(text: &str) -> String {
+pub(crate) fn encode_query(text: &str) -> String {
     encode_but(text, b"-._~/:,=")
 }
 

@@ -5,21 +5,24 @@ use std::time::Duration;
 
 use crate::settings::TargetError;
 use crate::settings::parameters::nearest;
-use crate::settings::url::{decode, encode, malformed};
+use crate::settings::url::{decode, encode_query, malformed};
 
 /// Stands before the name of the file, with a colon.
 pub(super) const SCHEME: &str = "sqlite";
-/// The parameters that are set on each session by a `PRAGMA` of the same name.
-const PRAGMAS: [&str; 9] = [
-    "auto_vacuum",
-    "cache_size",
-    "foreign_keys",
-    "journal_mode",
-    "mmap_size",
-    "page_size",
-    "synchronous",
-    "temp_store",
-    "wal_autocheckpoint",
+/// What a parameter takes that is no word.
+const NUMBER: &str = "a whole number";
+/// The parameters that are set on each session by a `PRAGMA` of the same name, and what they take: the library reads a word
+/// that it does not know as another, and says nothing.
+const PRAGMAS: [(&str, &str); 9] = [
+    ("auto_vacuum", "none, full, incremental"),
+    ("cache_size", NUMBER),
+    ("foreign_keys", "on, off"),
+    ("journal_mode", "delete, truncate, persist, memory, wal, off"),
+    ("mmap_size", NUMBER),
+    ("page_size", NUMBER),
+    ("synchronous", "off, normal, full, extra"),
+    ("temp_store", "default, file, memory"),
+    ("wal_autocheckpoint", NUMBER),
 ];
 /// The others: how long a lock is waited for, in milliseconds, and whether the file may be written.
 const BUSY_TIMEOUT: &str = "busy_timeout";
@@ -51,13 +54,18 @@ impl SqliteSettings {
     fn read(rest: &str) -> Result<Self, TargetError> {
         let (file, query) = rest.split_once('?').unwrap_or((rest, ""));
         let file = decode(file, "the file's name")?;
+        // As many slashes as one: two would begin the rest of a URL.
+        let file = match file.strip_prefix('/') {
+            Some(absolute) => format!("/{}", absolute.trim_start_matches('/')),
+            None => file,
+        };
         if file.is_empty() || file.starts_with(":memory:") {
             return Err(malformed(
                 "clients are sessions of their own on one file: name a file, sqlite:FILE (in memory: one under /dev/shm)",
             ));
         }
         let mut settings = Self {
-            url: format!("{SCHEME}:{}", encode(&file)),
+            url: format!("{SCHEME}:{}", encode_query(&file)),
             file: file.into(),
             read_only: false,
             busy_timeout: BUSY_TIMEOUT_DEFAULT,
@@ -68,7 +76,7 @@ impl SqliteSettings {
                 .split_once('=')
                 .ok_or_else(|| malformed("a parameter after `?` is not of the form name=value"))?;
             let value = decode(value, "a parameter's value")?;
-            settings.url += &format!("{}{name}={}", if place == 0 { '?' } else { '&' }, encode(&value));
+            settings.url += &format!("{}{name}={}", if place == 0 { '?' } else { '&' }, encode_query(&value));
             settings.set(name, value)?;
         }
         Ok(settings)
@@ -87,14 +95,18 @@ impl SqliteSettings {
                 Ok(milliseconds) => self.busy_timeout = Duration::from_millis(milliseconds),
                 Err(_) => return invalid(BUSY_TIMEOUT, value, "milliseconds, such as 5000"),
             }
-        } else if let Some(pragma) = PRAGMAS.into_iter().find(|pragma| *pragma == name) {
-            // It is put into a statement as it is.
-            if value.is_empty() || !value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
-                return invalid(pragma, value, "a word or a number, as PRAGMA takes it");
+        } else if let Some((pragma, expected)) = PRAGMAS.into_iter().find(|(pragma, _)| *pragma == name) {
+            let is_right = match expected {
+                NUMBER => value.parse::<i64>().is_ok(),
+                words => words.split(", ").any(|word| value.eq_ignore_ascii_case(word)),
+            };
+            if !is_right {
+                return invalid(pragma, value, expected);
             }
             self.pragmas.push((pragma, value));
         } else {
-            let suggestion = nearest(name, PRAGMAS.into_iter().chain([BUSY_TIMEOUT, MODE]));
+            let names = PRAGMAS.into_iter().map(|(pragma, _)| pragma);
+            let suggestion = nearest(name, names.chain([BUSY_TIMEOUT, MODE]));
             return Err(TargetError::UnknownParameter { name: name.to_owned(), suggestion });
         }
         Ok(())
@@ -144,6 +156,7 @@ mod tests {
             assert_eq!(settings.file(), Path::new(file), "{text}");
             assert_eq!(parse(&settings.url()).unwrap(), settings, "{text}");
         }
+        assert_eq!(parse("sqlite:////var/my bank.db").unwrap().url(), "sqlite:/var/my%20bank.db");
         let settings =
             parse("sqlite:a.db?journal_mode=wal&cache_size=-65536&busy_timeout=250&mode=ro").unwrap();
         assert_eq!(
@@ -161,7 +174,9 @@ mod tests {
             ("sqlite:", "name a file"),
             ("sqlite::memory:", "name a file"),
             ("sqlite:a.db?journalmode=wal", "did you mean `journal_mode`?"),
-            ("sqlite:a.db?synchronous=off;DROP", "a word or a number"),
+            ("sqlite:a.db?synchronous=off;DROP", "off, normal, full, extra"),
+            ("sqlite:a.db?synchronous=sometimes", "off, normal, full, extra"),
+            ("sqlite:a.db?cache_size=64MB", "a whole number"),
             ("sqlite:a.db?busy_timeout=5s", "milliseconds"),
             ("sqlite:a.db?mode=memory", "ro (only read)"),
             ("sqlite:a.db?wal", "name=value"),

@@ -4,8 +4,8 @@
 use std::io;
 use std::path::Path;
 
-use dyno_target::files;
 use dyno_target::settings::is_parameter;
+use dyno_target::{files, is_driver_address};
 
 use crate::failure::Failure;
 
@@ -119,13 +119,15 @@ fn embedded(text: &str) -> Option<What> {
     }
 }
 
-/// A URL, or a connection string that begins with a parameter there is.
+/// A URL, a file of an embedded library, or a connection string that begins with a parameter there is.
 fn is_address(text: &str) -> bool {
     let scheme = text.split_once("://").is_some_and(|(scheme, _)| {
         !scheme.is_empty()
             && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
     });
-    scheme || text.split_once('=').is_some_and(|(parameter, _)| is_parameter(parameter.trim()))
+    scheme
+        || is_driver_address(text)
+        || text.split_once('=').is_some_and(|(parameter, _)| is_parameter(parameter.trim()))
 }
 
 #[cfg(test)]
@@ -150,6 +152,8 @@ mod tests {
             ("a=embedded", Some("a"), "embedded "),
             ("a=embedded:postgres@17", Some("a"), "embedded postgres@17"),
             ("embedded:postgres@17", None, "embedded postgres@17"),
+            ("s=sqlite:a.db?mode=ro", Some("s"), "sqlite:a.db?mode=ro"),
+            ("sqlite:a.db?mode=ro", None, "sqlite:a.db?mode=ro"),
             ("postgres://h/d?a=b", None, "postgres://h/d?a=b"),
             ("host=/tmp dbname=bank", None, "host=/tmp dbname=bank"),
             ("dbname=postgres://h/d", None, "dbname=postgres://h/d"),

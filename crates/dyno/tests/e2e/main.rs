@@ -20,6 +20,7 @@ mod secrets;
 mod serve;
 mod server;
 mod silent;
+mod sqlite;
 mod store;
 mod stored;
 mod streams;
