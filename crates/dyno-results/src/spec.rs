@@ -56,6 +56,11 @@ pub struct RunSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prepare: Option<Prepare>,
 
+    /// Bring the data of all targets to as many rows as the largest has, where earlier loads have added different numbers
+    #[arg(long, help_heading = "Workload")]
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub top_up: bool,
+
     /// Do not verify after writes that every acknowledged commit is in the data
     #[arg(long, help_heading = "Workload")]
     #[serde(default, skip_serializing_if = "is_false")]

@@ -5,7 +5,7 @@ use std::time::Instant;
 use dyno_results::event::{Event, PrepareStep};
 use dyno_results::spec::Prepare;
 use dyno_target::connection::Connection;
-use dyno_workload::benchmark::{Dataset, Progress, Site};
+use dyno_workload::benchmark::{BenchmarkError, Dataset, Progress, Site};
 
 use super::Context;
 use super::admin::cancellable;
@@ -35,6 +35,30 @@ pub(super) fn provide(
 }
 
 fn prepare(context: &Context<'_>, plan: &TargetPlan, server: &mut TargetServer) -> Result<(), Failure> {
+    at_site(context, plan, server, |connection, site, tell| plan.benchmark.prepare(connection, site, tell))?;
+    checkpoint(context, plan, server)
+}
+
+/// Adds rows until each table has so many.
+pub(super) fn top_up(
+    context: &Context<'_>,
+    plan: &TargetPlan,
+    server: &mut TargetServer,
+    rows: &[u64],
+) -> Result<(), Failure> {
+    at_site(context, plan, server, |connection, site, tell| {
+        plan.benchmark.top_up(connection, site, rows, tell)
+    })?;
+    checkpoint(context, plan, server)
+}
+
+/// Does what makes rows on the server, and tells how far it is.
+fn at_site(
+    context: &Context<'_>,
+    plan: &TargetPlan,
+    server: &mut TargetServer,
+    work: impl FnOnce(&mut Connection, &Site<'_>, &mut dyn FnMut(Progress)) -> Result<(), BenchmarkError>,
+) -> Result<(), Failure> {
     let (stream, target) = (context.stream, plan.name.as_str());
     let route = server.route.clone();
     let open = || Connection::open(&route);
@@ -59,10 +83,7 @@ fn prepare(context: &Context<'_>, plan: &TargetPlan, server: &mut TargetServer) 
         Progress::Remark(text) => stream.notice(target, None, text),
         Progress::Finished(step) => stream.emit(Event::Prepare(step)),
     };
-    cancellable(context, &mut server.connection, |connection| {
-        plan.benchmark.prepare(connection, &site, &mut tell)
-    })?;
-    checkpoint(context, plan, server)
+    cancellable(context, &mut server.connection, |connection| work(connection, &site, &mut tell))
 }
 
 /// Has the server write what the preparation left in its cache, so that the load does not pay for it. Only on a

@@ -108,6 +108,12 @@ fn load_and_verify(context: &Context<'_>, systems: &mut [System<'_>]) -> Result<
     for system in &mut *systems {
         system.provide_data(context)?;
     }
+    if context.plan.spec.top_up {
+        verification::top_up(context, systems)?;
+    }
+    for system in &mut *systems {
+        system.describe_data(context)?;
+    }
     verification::same_data(context, systems)?;
     let _driver = describe::watch_driver(context, systems);
     for system in &mut *systems {

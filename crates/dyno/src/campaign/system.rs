@@ -38,13 +38,23 @@ impl<'a> System<'a> {
         &self.plan.name
     }
 
-    /// Sees to it that the data is there, and tells how large it is.
+    /// Sees to it that the data is there.
     pub(super) fn provide_data(&mut self, context: &Context<'_>) -> Result<(), Failure> {
         context.check_stopped()?;
-        let data = data::provide(context, self.plan, &mut self.server)?;
-        describe::data(context, self.plan, &mut self.server, &data)?;
-        self.data = Some(data);
+        self.data = Some(data::provide(context, self.plan, &mut self.server)?);
         Ok(())
+    }
+
+    /// Adds rows until each of the tables has so many.
+    pub(super) fn top_up(&mut self, context: &Context<'_>, rows: &[u64]) -> Result<(), Failure> {
+        data::top_up(context, self.plan, &mut self.server, rows)?;
+        self.provide_data(context)
+    }
+
+    /// Tells how large the data is.
+    pub(super) fn describe_data(&mut self, context: &Context<'_>) -> Result<(), Failure> {
+        let Some(data) = &self.data else { return Ok(()) };
+        describe::data(context, self.plan, &mut self.server, data)
     }
 
     /// The data on the server.

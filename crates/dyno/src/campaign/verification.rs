@@ -2,6 +2,7 @@
 //! check that is not made is told as well as one that fails. Never looks while the load moves.
 
 use dyno_results::event::{Check, Event};
+use dyno_results::format;
 use dyno_workload::benchmark::{Baseline, Done, SeriesLoad};
 
 use super::Context;
@@ -134,6 +135,24 @@ struct Contents {
     tables: Vec<String>,
 }
 
+/// Brings the data of all targets to as many rows of each table as the largest has. A family whose rows cannot be added to
+/// says so.
+pub(super) fn top_up(context: &Context<'_>, systems: &mut [System<'_>]) -> Result<(), Failure> {
+    let counts = systems.iter_mut().map(|system| system.count(context)).collect::<Result<Vec<_>, _>>()?;
+    let larger = |one: Vec<u64>, other: Vec<u64>| one.into_iter().zip(other).map(|(a, b)| a.max(b)).collect();
+    let most: Vec<u64> = counts.iter().flatten().cloned().reduce(larger).unwrap_or_default();
+    for (system, rows) in systems.iter_mut().zip(counts) {
+        if rows.as_ref() == Some(&most) {
+            continue;
+        }
+        system.top_up(context, &most)?;
+        let added = most.iter().sum::<u64>() - rows.iter().flatten().sum::<u64>();
+        let text = format!("{} added to its data", format::counted(added, "row"));
+        context.stream.notice(system.name(), None, text);
+    }
+    Ok(())
+}
+
 /// Checks that all targets hold the same data before they are compared. Where a family of workloads counts no rows,
 /// nothing is said.
 pub(super) fn same_data(context: &Context<'_>, systems: &mut [System<'_>]) -> Result<(), Failure> {
@@ -159,7 +178,8 @@ pub(super) fn same_data(context: &Context<'_>, systems: &mut [System<'_>]) -> Re
                 // What a load on them would bring could not be compared: that is known now, and not only behind it.
                 return Err(Failure::advised(
                     format!("{detail}: {expected} against {found}"),
-                    "run with --prepare to create the data of all targets again, or with --no-verify to use them as they are",
+                    "run with --top-up to add what is missing where the workload can, with --prepare to create the data of all targets again, \
+                     or with --no-verify to use them as they are",
                 ));
             }
             context.stream.emit(Event::Check(Check {

@@ -302,3 +302,33 @@ fn targets_that_cannot_be_told_apart_or_are_not_there_are_refused() {
         assert_eq!(ended.out, "");
     }
 }
+
+#[test]
+fn data_that_an_ingest_made_unequal_is_topped_up() {
+    let Some(both) = Both::shared() else { return };
+    let home = Home::new();
+    let [postgres, mysql] = both.targets("topped_up");
+    let file = format!("lite=sqlite:{}", home.path("topped_up.db").display());
+    let targets = ["--target", &postgres, "--target", &mysql, "--target", &file];
+    let load = ["--clients", "2", "--transactions", "20"];
+    home.dyno(&[&["run", "events/join"], &BRIEF[..], &load, &targets].concat()).expect(0);
+    home.dyno(&[&["run", "events/ingest"], &BRIEF[..], &load, &targets[..2]].concat()).expect(0);
+    let join = [&["run", "events/join"], &BRIEF[..], &load, &targets].concat();
+    home.dyno(&join).expect(1).says(&["earlier loads have added different rows", "--top-up"]);
+    let report = home.dyno(&[&join[..], &["--top-up"]].concat()).expect(0).report();
+    assert_eq!(report.outcome(), "complete");
+    report.assert_checks_passed();
+    let rows = |target: &Value| {
+        target["tables"].as_array().unwrap().iter().map(|it| it["rows"].clone()).collect::<Vec<_>>()
+    };
+    let data = report.document()["data"].as_array().unwrap();
+    assert_eq!(data.len(), 3);
+    for target in data {
+        assert_eq!(rows(target), [100, 2040], "{target:#}");
+    }
+    // Where nothing is missing nothing is added, and where rows change instead it is refused.
+    home.dyno(&[&join[..], &["--top-up"]].concat()).expect(0);
+    let refused =
+        home.dyno(&["run", "sysbench/oltp_read_only", "--table-size", "100", "--top-up", "--target", &file]);
+    refused.expect(1).says(&["sysbench"]);
+}
