@@ -11,6 +11,7 @@ pub(super) static SQLITE: Product = Product {
     dialect: Dialect {
         bulk: Bulk::Inserts { because: None },
         vacuum: false,
+        pads_char: false,
         analyze: Analyze::Plain,
         auto_increment: AutoIncrement::RowId,
         index_after_load: true,

@@ -45,7 +45,7 @@ pub fn prepare(
     if dialect.key_after_load() {
         preparation.threads = 1;
     }
-    preparation.run(connection, site.open, |part| TpcbRows(Table::ALL[part.table]), progress)
+    preparation.run(connection, site.open, |part| TpcbRows::padded(Table::ALL[part.table], dialect), progress)
 }
 
 /// Gives index builds just what lets a process run on each processor, as far as the server's settings go. The accounts

@@ -1,22 +1,32 @@
 //! The rows of fresh tables. One core makes tens of millions a second, so that loading waits for the server alone.
 
+use dyno_target::product::Dialect;
+
 use super::schema::{ACCOUNTS_PER_BRANCH, TELLERS_PER_BRANCH, Table};
 use crate::dataset::{RowRange, RowWriter, Rows};
 
-/// The rows of one table.
+/// An account's.
+const FILLER: &[u8] = &[b' '; 84];
+
+/// The rows of one table, and the blanks of an account's filler: none where the server pads it to its length.
 #[derive(Debug)]
-pub(crate) struct TpcbRows(pub(super) Table);
+pub(crate) struct TpcbRows(Table, usize);
 
 impl TpcbRows {
     /// All rows at a scale.
     pub(crate) fn of(table: Table, scale: u32) -> RowRange<Self> {
-        RowRange { rows: Self(table), next: 1, last: table.rows(scale) }
+        RowRange { rows: Self(table, 0), next: 1, last: table.rows(scale) }
+    }
+
+    /// The same size of rows on every product.
+    pub(super) fn padded(table: Table, dialect: &Dialect) -> Self {
+        Self(table, if dialect.pads_char { 0 } else { FILLER.len() })
     }
 }
 
 impl Rows for TpcbRows {
     /// Two numbers of 20 digits and the constant columns.
-    const ROW_BYTES_MAX: usize = 64;
+    const ROW_BYTES_MAX: usize = 64 + FILLER.len();
 
     #[inline]
     fn write<const LINES: bool>(&mut self, number: u64, row: &mut RowWriter<'_, LINES>) {
@@ -27,10 +37,9 @@ impl Rows for TpcbRows {
             Table::Accounts => row.integer((number - 1) / ACCOUNTS_PER_BRANCH + 1),
         }
         row.integer(0);
-        // pgbench leaves the filler of branches and tellers NULL, and that of accounts blank, which the server pads to its
-        // length.
+        // pgbench leaves the filler of branches and tellers NULL, and that of accounts blank.
         match self.0 {
-            Table::Accounts => row.text(|_| {}),
+            Table::Accounts => row.text(|text| text.extend_from_slice(&FILLER[..self.1])),
             _ => row.null(),
         }
     }
@@ -57,8 +66,8 @@ mod tests {
 
     #[test]
     fn rows_are_those_of_pgbench() {
-        assert_eq!(all(Table::Branches, 2, 100), (2, "1\t0\t\\N\n2\t0\t\\N\n".to_owned()));
-        let (count, tellers) = all(Table::Tellers, 2, 100);
+        assert_eq!(all(Table::Branches, 2, 200), (2, "1\t0\t\\N\n2\t0\t\\N\n".to_owned()));
+        let (count, tellers) = all(Table::Tellers, 2, 200);
         assert_eq!(count, 20);
         assert!(
             tellers.starts_with("1\t1\t0\t\\N\n") && tellers.contains("\n10\t1\t0\t\\N\n11\t2\t0\t\\N\n")
@@ -67,11 +76,15 @@ mod tests {
         assert_eq!(count, 200_000);
         assert!(accounts.contains("\n100000\t1\t0\t\n100001\t2\t0\t\n"));
         assert!(accounts.ends_with("\n200000\t2\t0\t\n"));
-        assert_eq!(all(Table::History, 2, 100).0, 0);
+        let mut padded = Vec::with_capacity(200);
+        let rows = TpcbRows(Table::Accounts, FILLER.len());
+        RowRange { rows, next: 7, last: 7 }.fill(Form::Lines, &mut padded);
+        assert_eq!(padded, format!("7\t1\t0\t{:84}\n", "").as_bytes());
+        assert_eq!(all(Table::History, 2, 200).0, 0);
     }
 
     #[test]
     fn the_buffer_size_does_not_change_the_rows() {
-        assert_eq!(all(Table::Accounts, 1, 64), all(Table::Accounts, 1, 65_536));
+        assert_eq!(all(Table::Accounts, 1, 200), all(Table::Accounts, 1, 65_536));
     }
 }

@@ -62,8 +62,9 @@ fn tpcb_leaves_its_sums_in_the_file() {
         assert_eq!(total(&report, "done"), 100);
         let seen = "SELECT (SELECT count(*) FROM pgbench_accounts), (SELECT count(*) FROM pgbench_history), \
                     (SELECT sum(abalance) FROM pgbench_accounts) = (SELECT sum(delta) FROM pgbench_history), \
-                    (SELECT sum(tbalance) FROM pgbench_tellers) = (SELECT sum(bbalance) FROM pgbench_branches)";
-        assert_in_file(&home, name, seen, "100000|100|1|1");
+                    (SELECT sum(tbalance) FROM pgbench_tellers) = (SELECT sum(bbalance) FROM pgbench_branches), \
+                    (SELECT sum(length(filler)) FROM pgbench_accounts)";
+        assert_in_file(&home, name, seen, "100000|100|1|1|8400000");
         let described = &report.document()["targets"][0];
         assert_eq!(
             (&described["product"], &described["in_process"], &described["same_host"]),

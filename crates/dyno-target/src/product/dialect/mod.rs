@@ -31,6 +31,8 @@ pub struct Dialect {
     /// Has the numbers of a table go on behind `{rows}` that were loaded with theirs; `None` where the server does that
     /// by itself.
     pub sequence: Option<&'static str>,
+    /// Whether a value of `char(n)` takes n bytes however short it is.
+    pub pads_char: bool,
     /// Whether a secondary index is better made after the load. Elsewhere that is slower than loading into it, or is
     /// not supported.
     pub index_after_load: bool,

@@ -7,6 +7,7 @@ impl Dialect {
     pub(crate) const POSTGRESQL: Self = Self {
         bulk: Bulk::Copy { freeze: true },
         vacuum: true,
+        pads_char: true,
         analyze: Analyze::Plain,
         auto_increment: AutoIncrement::Serial,
         key_order: "",
