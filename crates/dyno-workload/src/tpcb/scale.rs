@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn absurd_scales_are_refused_with_numbers() {
         assert!(
-            matches!(check_scale(0, None), Err(SizeError::OutOfRange(why)) if why.starts_with("scale 0 is"))
+            matches!(check_scale(0, None), Err(SizeError::OutOfRange(why)) if why.starts_with("--scale=0 is"))
         );
         assert!(check_scale(SCALE_MAX, None).is_ok());
         assert!(check_scale(SCALE_MAX + 1, None).is_err());
