@@ -327,8 +327,10 @@ impl Engine {
 impl Drop for Engine {
     /// Ends the threads, which closes the connections.
     fn drop(&mut self) {
-        for Handle { commands, wake, joined, .. } in self.threads.drain(..) {
+        for Handle { commands, wake, joined, watched } in self.threads.drain(..) {
             drop(commands);
+            // A driver would be waited for otherwise.
+            watched.cancel_begun_before(u64::MAX);
             let _ = rustix::io::write(wake, &1u64.to_ne_bytes());
             let _ = joined.join();
         }
