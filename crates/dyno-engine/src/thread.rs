@@ -120,10 +120,10 @@ impl LoadThread {
         self.load.io.poller.add(&self.wake, WAKE, READ)?;
         let mut goes_on = true;
         while goes_on {
-            let timeout_ns = match self.load.just_sent.is_empty() {
-                true => self.next_time_ns().map(|at| at.saturating_sub(now_ns())),
+            let timeout_ns = match self.blocks && !self.load.just_sent.is_empty() {
+                false => self.next_time_ns().map(|at| at.saturating_sub(now_ns())),
                 // A driver's, which the last round had no time for.
-                false => Some(0),
+                true => Some(0),
             };
             self.load.io.poller.wait(timeout_ns)?;
             for index in 0.. {

@@ -54,7 +54,7 @@ pub(super) static SQLITE: Product = Product {
 static CATALOG: Catalog = Catalog {
     tables: "SELECT t.name, CASE WHEN t.type = 'table' THEN 1 ELSE 0 END, \
                     replace(replace(v.sql, 'CREATE VIEW dyno_comment_' || t.name || ' AS SELECT ''', ''), ''' AS comment', '') \
-             FROM sqlite_schema t LEFT JOIN sqlite_schema v ON v.name = 'dyno_comment_' || t.name \
+             FROM sqlite_schema t LEFT JOIN sqlite_schema v ON v.name = 'dyno_comment_' || t.name AND v.type = 'view' AND v.rowid > t.rowid \
              WHERE t.name {names} AND t.type IN ('table', 'view')",
     columns: "SELECT t.name, c.name, c.type, CASE WHEN c.pk > 0 THEN 1 ELSE 0 END \
               FROM sqlite_schema t, pragma_table_info(t.name) c \

@@ -25,9 +25,9 @@ pub(super) static INSPECTOR: Inspector = Inspector {
 /// Settings of a session with the library's defaults.
 const SETTINGS: [(&str, &str); 11] = [
     ("auto_vacuum", "0"),
-    ("busy_timeout", "0"),
+    ("busy_timeout", "5000"),
     ("cache_size", "-2000"),
-    ("foreign_keys", "0"),
+    ("foreign_keys", "1"),
     ("journal_mode", "delete"),
     ("locking_mode", "normal"),
     ("mmap_size", "0"),
@@ -99,7 +99,7 @@ fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryErr
     for &name in tables {
         let of = |what: &str| {
             format!(
-                "SELECT sum(pgsize) FROM dbstat WHERE aggregate AND name IN \
+                "SELECT sum(pgsize) FROM dbstat WHERE aggregate = TRUE AND name IN \
                  (SELECT name FROM sqlite_schema WHERE tbl_name = '{name}' AND type = '{what}')"
             )
         };

@@ -91,9 +91,9 @@ impl SqliteSettings {
                 _ => return invalid(MODE, value, "ro (only read) or rw"),
             };
         } else if name == BUSY_TIMEOUT {
-            match value.parse() {
-                Ok(milliseconds) => self.busy_timeout = Duration::from_millis(milliseconds),
-                Err(_) => return invalid(BUSY_TIMEOUT, value, "milliseconds, such as 5000"),
+            match value.parse::<u16>() {
+                Ok(milliseconds) => self.busy_timeout = Duration::from_millis(milliseconds.into()),
+                Err(_) => return invalid(BUSY_TIMEOUT, value, "milliseconds up to 65535, such as 5000"),
             }
         } else if let Some((pragma, expected)) = PRAGMAS.into_iter().find(|(pragma, _)| *pragma == name) {
             let is_right = match expected {
