@@ -73,6 +73,8 @@ pub(crate) struct Stage {
     stopped: bool,
     /// What was under way at the drain's end is being cancelled.
     cancelling: bool,
+    /// Nothing that is late is begun any more, whoever else may have it.
+    late_given_up: bool,
     /// Where something was under way when that was looked for last.
     busy_at: usize,
 }
@@ -104,6 +106,7 @@ impl Stage {
             cpu_ns: 0,
             stopped: false,
             cancelling: false,
+            late_given_up: false,
             busy_at: 0,
         }
     }
@@ -138,7 +141,8 @@ impl Stage {
 
     /// Whether arrivals that were due before the load's end have not begun.
     fn has_late_work(&self) -> bool {
-        self.schedule.as_ref().is_some_and(|schedule| schedule.due_ns() < self.finished.load_end_ns)
+        !self.late_given_up
+            && self.schedule.as_ref().is_some_and(|schedule| schedule.due_ns() < self.finished.load_end_ns)
     }
 
     /// When something of it is to be done, whose current interval ends at `interval_end_ns`.
@@ -394,6 +398,7 @@ impl Stage {
 
     /// Counts what was due and never begun; nothing is late afterwards.
     fn give_up_late_work(&mut self) {
+        self.late_given_up = true;
         let load_end_ns = self.finished.load_end_ns;
         self.finished.not_begun += self.schedule.as_mut().map_or(0, |it| it.skip_until(load_end_ns));
     }

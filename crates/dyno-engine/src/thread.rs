@@ -178,7 +178,10 @@ impl LoadThread {
         let mut at = 0;
         if reads && !self.load.just_sent.is_empty() {
             let until_ns = self.next_time_ns().unwrap_or(u64::MAX);
-            while at < READS_MAX && at < self.load.just_sent.len() && self.load.read_ns < until_ns {
+            while at < READS_MAX
+                && at < self.load.just_sent.len()
+                && (self.load.read_ns < until_ns || self.blocks && at == 0)
+            {
                 let index = self.load.just_sent[at];
                 at += 1;
                 if matches!(self.load.sessions[index as usize].state, SessionState::Waiting) {
