@@ -5,13 +5,13 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::PoisonError;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use dyno_wire::endpoint::Endpoint;
 use dyno_wire::server_error::DriverError;
 
 pub use crate::calls::Values;
-use crate::clock::now_ns;
+use crate::clock::{SECOND_NS, now_ns};
 pub use crate::statement::{Statement, StatementId};
 pub use crate::value::Value;
 
@@ -135,9 +135,27 @@ pub(crate) struct Watched {
     /// When it was last asked to stop; 0 for never.
     cancelled_ns: AtomicU64,
     canceller: Mutex<Option<Arc<dyn CancelSession>>>,
+    /// The engine has told the thread something that it has not heard yet.
+    is_told: AtomicBool,
 }
 
+/// How long it takes until an operation is asked again to stop: it may have begun as it was asked, and not have heard it.
+const CANCEL_AGAIN_NS: u64 = SECOND_NS / 10;
+
 impl Watched {
+    /// The thread is to hear the engine before it goes on.
+    pub(crate) fn tell(&self) {
+        self.is_told.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_told(&self) -> bool {
+        self.is_told.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn hears(&self) {
+        self.is_told.store(false, Ordering::Release);
+    }
+
     /// The thread has another session from now on, or none.
     pub(crate) fn set_session(&self, canceller: Option<Arc<dyn CancelSession>>) {
         *self.canceller.lock().unwrap_or_else(PoisonError::into_inner) = canceller;
@@ -154,15 +172,16 @@ impl Watched {
         self.cancelled_ns.load(Ordering::Acquire)
     }
 
-    /// Stops an operation that began before then, once.
+    /// Asks an operation to stop that began before then, now and then until it does.
     pub(crate) fn cancel_begun_before(&self, then_ns: u64) {
-        let began_ns = self.began_ns.load(Ordering::Acquire);
+        let (began_ns, now) = (self.began_ns.load(Ordering::Acquire), now_ns());
         let is_due = began_ns > 0 && began_ns < then_ns;
-        if !is_due || self.cancelled_ns.load(Ordering::Relaxed) >= began_ns {
+        let cancelled_ns = self.cancelled_ns.load(Ordering::Relaxed);
+        if !is_due || cancelled_ns >= began_ns && now < cancelled_ns + CANCEL_AGAIN_NS {
             return;
         }
         if let Some(canceller) = &*self.canceller.lock().unwrap_or_else(PoisonError::into_inner) {
-            self.cancelled_ns.store(now_ns(), Ordering::Release);
+            self.cancelled_ns.store(now, Ordering::Release);
             canceller.cancel();
         }
     }

@@ -28,6 +28,8 @@ use crate::workload::Workload;
 
 /// How often the engine looks whether it is to stop.
 const STOP_LOOK: Duration = Duration::from_millis(50);
+/// How often it looks whether a thread has ended that may be in its driver.
+const END_LOOK: Duration = Duration::from_millis(1);
 /// From the order to start until the start, so that every thread has it in time.
 const START_DELAY_NS: u64 = 2_000_000;
 /// Files that the process needs beside its clients' sockets.
@@ -265,12 +267,12 @@ impl Engine {
         while !collector.is_finished() {
             if !ending && self.over.load(Ordering::Relaxed) {
                 ending = true;
-                self.command(&ThreadCommand::End { stopped: false });
+                self.command(&ThreadCommand::End { stopped: false, at_ns: now_ns() });
                 deadline_ns = deadline_ns.min(now_ns().saturating_add(drain_ns));
             }
             if !stopping && stop.load(Ordering::Relaxed) {
                 stopping = true;
-                self.command(&ThreadCommand::End { stopped: true });
+                self.command(&ThreadCommand::End { stopped: true, at_ns: now_ns() });
                 let drain_ns = nanoseconds(config.stopped_drain_timeout);
                 deadline_ns = deadline_ns.min(now_ns().saturating_add(drain_ns));
             }
@@ -319,6 +321,7 @@ impl Engine {
         for handle in &self.threads {
             // A thread that is gone shows itself when its report is waited for.
             let _ = handle.commands.send(command.clone());
+            handle.watched.tell();
             let _ = rustix::io::write(&handle.wake, &1u64.to_ne_bytes());
         }
     }
@@ -327,11 +330,20 @@ impl Engine {
 impl Drop for Engine {
     /// Ends the threads, which closes the connections.
     fn drop(&mut self) {
-        for Handle { commands, wake, joined, watched } in self.threads.drain(..) {
+        let blocks = self.is_blocking();
+        let hang_up = |Handle { commands, wake, joined, watched }| {
             drop(commands);
-            // A driver would be waited for otherwise.
-            watched.cancel_begun_before(u64::MAX);
+            watched.tell();
             let _ = rustix::io::write(wake, &1u64.to_ne_bytes());
+            (joined, watched)
+        };
+        let threads: Vec<(JoinHandle<()>, Arc<Watched>)> = self.threads.drain(..).map(hang_up).collect();
+        for (joined, watched) in threads {
+            // A driver would be waited for otherwise.
+            while blocks && !joined.is_finished() {
+                watched.cancel_begun_before(u64::MAX);
+                std::thread::sleep(END_LOOK);
+            }
             let _ = joined.join();
         }
     }

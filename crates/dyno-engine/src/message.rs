@@ -19,9 +19,11 @@ pub(crate) enum ThreadCommand {
         clients: u32,
     },
     Run(StageStart),
-    /// The stage has lasted as long as it was to; or, if `stopped`, ends before its plan is fulfilled.
+    /// The stage has lasted as long as it was to; or, if `stopped`, ends before its plan is fulfilled. It ends at `at_ns`, which
+    /// a thread may hear later whose driver blocks.
     End {
         stopped: bool,
+        at_ns: u64,
     },
 }
 

@@ -182,6 +182,10 @@ impl LoadThread {
                 && at < self.load.just_sent.len()
                 && (self.load.read_ns < until_ns || self.blocks && at == 0)
             {
+                // What the engine said while the driver blocked comes before the answer: the load may have ended.
+                if self.blocks && at > 0 && self.load.io.watched.is_told() {
+                    break;
+                }
                 let index = self.load.just_sent[at];
                 at += 1;
                 if matches!(self.load.sessions[index as usize].state, SessionState::Waiting) {
@@ -201,13 +205,14 @@ impl LoadThread {
     /// False when the engine has hung up.
     fn take_commands(&mut self) -> bool {
         let mut count = [0; 8];
+        self.load.io.watched.hears();
         // Only to make it unready again; what it counts is of no interest.
         let _ = rustix::io::read(&self.wake, &mut count);
         loop {
             match self.commands.try_recv() {
                 Ok(ThreadCommand::Connect { clients }) => self.load.connect_clients(clients),
                 Ok(ThreadCommand::Run(start)) => self.begin_stage(start),
-                Ok(ThreadCommand::End { stopped }) => self.end_stage(stopped, now_ns()),
+                Ok(ThreadCommand::End { stopped, at_ns }) => self.end_stage(stopped, at_ns),
                 Err(TryRecvError::Empty) => return true,
                 Err(TryRecvError::Disconnected) => return false,
             }
@@ -306,11 +311,13 @@ impl LoadThread {
         }
     }
 
-    /// Ends the load, or what is left of the stage; `stopped` before its plan is fulfilled.
-    fn end_stage(&mut self, stopped: bool, now: u64) {
+    /// Ends the load, or what is left of the stage, at a time that a thread hears late whose driver blocks; `stopped` before its
+    /// plan is fulfilled.
+    fn end_stage(&mut self, stopped: bool, at_ns: u64) {
         let Some(stage) = &mut self.load.stage else { return };
         let hurries = stopped || !stage.load_goes_on();
-        self.end_load(stopped, now);
+        let now = now_ns();
+        self.end_load(stopped, if self.blocks { at_ns } else { now });
         let drain = self.load.rules.config.stopped_drain_timeout;
         if let Some(stage) = self.load.stage.as_mut().filter(|_| hurries) {
             stage.hurry(drain, now);
@@ -331,7 +338,9 @@ impl LoadThread {
             return;
         }
         if is_busy(&self.load.sessions) {
-            let cancel = || self.limit.cancel_sent_before(&mut self.load.sessions, now, now);
+            // What the engine has asked a driver to stop has ended, and is counted before the stage is over.
+            let answered = self.blocks && !self.load.just_sent.is_empty();
+            let cancel = || answered || self.limit.cancel_sent_before(&mut self.load.sessions, now, now);
             if stage.waits_for_cancel(cancel, now) {
                 return;
             }
