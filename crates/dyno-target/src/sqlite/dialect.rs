@@ -18,10 +18,11 @@ pub(super) static SQLITE: Product = Product {
         foreign_keys: ForeignKeys::WithTable,
         // It has none: a view beside the table says it.
         comments: Comments {
-            create: "; DROP VIEW IF EXISTS dyno_comment_{table}; \
-                     CREATE VIEW dyno_comment_{table} AS SELECT '{text}' AS comment",
+            create: "BEGIN; {create}; DROP VIEW IF EXISTS dyno_comment_{table}; \
+                     CREATE VIEW dyno_comment_{table} AS SELECT '{text}' AS comment; COMMIT",
             change: "DROP VIEW IF EXISTS dyno_comment_{table}; \
                      CREATE VIEW dyno_comment_{table} AS SELECT '{text}' AS comment",
+            drop: Some("DROP VIEW IF EXISTS dyno_comment_{table}"),
         },
         sequence: None,
         fill: "",
@@ -36,7 +37,8 @@ pub(super) static SQLITE: Product = Product {
         // A row may come before the one that it refers to, and each look-up would cost: the rows are checked afterwards.
         load_session: &["PRAGMA foreign_keys = OFF"],
         unlimited_session: &[],
-        lock_wait: ["PRAGMA busy_timeout = {seconds}000", "PRAGMA busy_timeout = 5000"],
+        // The target's `busy_timeout` holds throughout.
+        lock_wait: [""; 2],
         sort_memory: None,
         // SQLITE_MAX_SQL_LENGTH is 1,000,000 bytes.
         statement_bytes: Some("SELECT 1000000"),

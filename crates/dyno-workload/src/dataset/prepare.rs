@@ -152,7 +152,8 @@ impl<'a> Preparation<'a> {
         let names: Vec<&str> = self.names().into_iter().rev().collect();
         let together = if self.dialect.drops_many { DROPPED_TOGETHER } else { 1 };
         let drop = |names: &[&str]| format!("DROP TABLE IF EXISTS {}", names.join(", "));
-        let statements: Vec<String> = names.chunks(together).map(drop).collect();
+        let mut statements: Vec<String> = names.chunks(together).map(drop).collect();
+        statements.extend(names.iter().filter_map(|name| self.dialect.comments.drop(name)));
         let [limit, lift] = self.dialect.lock_wait(LOCK_WAIT);
         let limited = self.terms.locked.is_some();
         let drop_some = |connection: &mut Connection, sql: &String, context: &JobContext<'_>| {

@@ -142,8 +142,9 @@ impl Table {
         }
         let engine = dialect.engine(&self.engine);
         let fill = self.fill_percent.map_or_else(String::new, |percent| dialect.fill(percent));
-        let comment = dialect.comments.create(name, comment);
-        format!("CREATE TABLE {name} ({}){engine}{fill}{}{comment}", parts.join(", "), dialect.table_options)
+        let options = dialect.table_options;
+        let create = format!("CREATE TABLE {name} ({}){engine}{fill}{options}", parts.join(", "));
+        dialect.comments.create(&create, name, comment)
     }
 
     /// Statements before the rows.

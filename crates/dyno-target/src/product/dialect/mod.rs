@@ -104,9 +104,11 @@ pub enum ForeignKeys {
 /// How a table says `{text}` of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Comments {
-    /// Follows `CREATE TABLE`, so that the table is never there without it.
+    /// Does the `CREATE TABLE` that is `{create}`, so that the table is never there without its comment.
     pub create: &'static str,
     pub change: &'static str,
+    /// Drops the comment of a table that was dropped, where it does not go with the table.
+    pub drop: Option<&'static str>,
 }
 
 /// How a query is made to read a table in one way and no other.
@@ -217,13 +219,19 @@ impl Bulk {
 }
 
 impl Comments {
-    /// What follows `CREATE TABLE` for a table with this comment, if it has one.
+    /// Makes a table with this comment, if it has one, by `create`.
     #[must_use]
-    pub fn create(&self, table: &str, text: &str) -> String {
+    pub fn create(&self, create: &str, table: &str, text: &str) -> String {
         if text.is_empty() {
-            return String::new();
+            return create.to_owned();
         }
-        self.create.replace("{table}", table).replace("{text}", text)
+        self.create.replace("{create}", create).replace("{table}", table).replace("{text}", text)
+    }
+
+    /// The statement that drops the comment of a table that was dropped.
+    #[must_use]
+    pub fn drop(&self, table: &str) -> Option<String> {
+        Some(self.drop?.replace("{table}", table))
     }
 
     /// The statement that changes the comment.

@@ -21,8 +21,9 @@ impl Dialect {
             on: "SET SESSION foreign_key_checks = 1",
         },
         comments: Comments {
-            create: " COMMENT = '{text}'",
+            create: "{create} COMMENT = '{text}'",
             change: "ALTER TABLE {table} COMMENT = '{text}'",
+            drop: None,
         },
 
         // `BEGIN` begins a block with `sql_mode=ORACLE`.

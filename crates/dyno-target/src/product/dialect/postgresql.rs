@@ -23,8 +23,9 @@ impl Dialect {
         foreign_keys: ForeignKeys::AfterLoad,
         comments: Comments {
             // Statements that are sent together are done together or not at all.
-            create: "; COMMENT ON TABLE {table} IS '{text}'",
+            create: "{create}; COMMENT ON TABLE {table} IS '{text}'",
             change: "COMMENT ON TABLE {table} IS '{text}'",
+            drop: None,
         },
         drops_many: true,
         empty: "TRUNCATE TABLE {table}",
