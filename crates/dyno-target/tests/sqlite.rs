@@ -15,6 +15,7 @@ use dyno_engine::request::{QueryKind, Request, Statement};
 use dyno_engine::workload::{Answer, Client, ClientIdentity, StatementId, Step, TransactionType, Workload};
 use dyno_results::event::{Distribution, Interval, StageKind};
 use dyno_results::spec::{Arrivals, End, StageOrder};
+use dyno_target::connection::QueryError;
 use dyno_target::{Connection, Environment, Target};
 use tempfile::TempDir;
 
@@ -275,6 +276,62 @@ fn what_is_under_way_at_the_end_is_stopped() {
         run_until(&mut engine, &order(2, closed(), End::Duration(Duration::from_secs(3600))), &stop).unwrap()
     });
     assert!(!outcome.complete);
+}
+
+#[test]
+fn a_wait_for_a_lock_is_stopped_like_a_statement() {
+    let bank = Bank::new("");
+    let mut holder = bank.connect("");
+    holder.execute("BEGIN IMMEDIATE").unwrap();
+    let config = EngineConfig { statement_limit: Some(Duration::from_millis(100)), ..EngineConfig::new(1) };
+    let mut engine = bank.engine("?busy_timeout=60000", What::Write, config);
+    let stage = order(2, closed(), End::TransactionsPerClient(1));
+    let (_, intervals, errors) = run_until(&mut engine, &stage, &AtomicBool::new(false)).unwrap();
+    let cancelled: u64 = intervals.iter().flat_map(|it| &it.types).map(|it| it.cancelled).sum();
+    assert_eq!((done(&intervals), cancelled), (0, 2));
+    assert!(errors.is_empty(), "{errors:?}");
+    // So is one of a session of dyno's own that has a time for its answer.
+    let mut brief = bank.connect("?busy_timeout=60000");
+    brief.set_answer_timeout(Duration::from_millis(100));
+    let error = brief.execute("BEGIN IMMEDIATE").unwrap_err();
+    assert!(matches!(error, QueryError::TimedOut { .. }), "{error}");
+}
+
+#[test]
+fn a_load_that_others_end_is_over_when_they_are_however_long_a_statement_takes() {
+    let bank = Bank::new("");
+    let drain = Duration::from_millis(500);
+    let config = EngineConfig { drain_timeout: drain, ..EngineConfig::new(1) };
+    let mut engine = bank.engine("", What::Endless, config);
+    let over = Arc::new(AtomicBool::new(false));
+    engine.end_with(Arc::clone(&over));
+    let began = std::time::Instant::now();
+    let (outcome, _) = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(300));
+            over.store(true, Ordering::Relaxed);
+        });
+        run(&mut engine, &order(2, closed(), End::WithOthers))
+    });
+    // The statements were waited for afterwards, and then stopped.
+    let load = Duration::from_secs_f64(outcome.seconds);
+    assert!(outcome.complete && load + drain <= began.elapsed(), "{load:?} of {:?}", began.elapsed());
+}
+
+#[test]
+fn an_open_load_that_is_too_much_loses_nothing_that_it_began() {
+    let bank = Bank::new("?journal_mode=wal");
+    let mut engine = bank.engine("?synchronous=off", What::Write, EngineConfig::new(1));
+    let arrivals = Arrivals::Open {
+        rate_per_s: 500_000.0,
+        rate_end_per_s: 500_000.0,
+        distribution: Distribution::Constant,
+    };
+    let (outcome, intervals) = run(&mut engine, &order(3, arrivals, End::Duration(Duration::from_secs(1))));
+    let ended = done(&intervals);
+    assert_eq!(ended + outcome.not_begun, 500_000);
+    let sum = bank.connect("").query_value::<u64>("SELECT sum(balance) FROM account").unwrap();
+    assert_eq!(sum, Some(ended));
 }
 
 #[test]

@@ -23,9 +23,8 @@ pub(super) static INSPECTOR: Inspector = Inspector {
 };
 
 /// Settings of a session with the library's defaults.
-const SETTINGS: [(&str, &str); 11] = [
+const SETTINGS: [(&str, &str); 10] = [
     ("auto_vacuum", "0"),
-    ("busy_timeout", "5000"),
     ("cache_size", "-2000"),
     ("foreign_keys", "1"),
     ("journal_mode", "delete"),

@@ -66,6 +66,7 @@ impl Driver for SqliteSettings {
             // One thread at a time uses a session, so the library needs no lock of its own.
             let connection =
                 Connection::open_with_flags(self.file(), access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+            // The settings may need the lock; afterwards the session waits in its own way.
             connection.busy_timeout(self.busy_timeout())?;
             for (name, value) in self.pragmas() {
                 connection.pragma_update(None, name, value)?;
@@ -73,7 +74,7 @@ impl Driver for SqliteSettings {
             Ok(connection)
         };
         let connection = connect().map_err(|error| self.explained(driver_error(&error)))?;
-        Ok(Box::new(SqliteSession::new(connection, statements)?))
+        Ok(Box::new(SqliteSession::new(connection, self.busy_timeout(), statements)?))
     }
 
     /// The database, its write-ahead log and what the sessions share of that.

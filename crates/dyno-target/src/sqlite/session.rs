@@ -2,6 +2,8 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use dyno_engine::driver::{self, CancelSession, DriverSession, Executed, Operation, RowSink, Value, Values};
 use dyno_wire::server_error::{DriverError, DriverErrorKind};
@@ -11,15 +13,23 @@ use rusqlite::{Batch, Connection, ErrorCode, InterruptHandle, Rows, Statement, f
 
 /// Statements that are kept prepared beside the workload's own.
 const OWN_STATEMENTS: usize = 16;
+/// How long a session waits before it tries again to lock the file, milliseconds; then always the last. As the library
+/// does by itself.
+const LOCK_DELAYS_MS: [u64; 12] = [1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100];
 
 pub(super) struct SqliteSession {
     connection: Connection,
     /// The workload's statements by their numbers, as the library numbers parameters. It finds what is prepared by its text.
     statements: Vec<String>,
+    /// The operation under way has been asked to stop.
+    cancelled: Arc<AtomicBool>,
 }
 
-/// Stops what a session is doing.
-struct Interrupt(InterruptHandle);
+/// Stops what a session is doing. The library itself does not stop a wait for a lock.
+struct Interrupt {
+    handle: InterruptHandle,
+    cancelled: Arc<AtomicBool>,
+}
 
 impl fmt::Debug for Interrupt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -29,13 +39,21 @@ impl fmt::Debug for Interrupt {
 
 impl CancelSession for Interrupt {
     fn cancel(&self) {
-        self.0.interrupt();
+        self.cancelled.store(true, Ordering::Relaxed);
+        self.handle.interrupt();
     }
 }
 
 impl SqliteSession {
-    /// Prepares the statements, so that what is wrong with one shows before the load.
-    pub(super) fn new(connection: Connection, statements: &[driver::Statement]) -> Result<Self, DriverError> {
+    /// Waits for locks up to `busy_timeout`. Prepares the statements, so that what is wrong with one shows before the load.
+    pub(super) fn new(
+        mut connection: Connection,
+        busy_timeout: Duration,
+        statements: &[driver::Statement],
+    ) -> Result<Self, DriverError> {
+        let cancelled = Arc::<AtomicBool>::default();
+        let waiting = wait_for_lock(busy_timeout, Arc::clone(&cancelled));
+        connection.busy_handler(Some(waiting)).map_err(|error| driver_error(&error))?;
         connection.set_prepared_statement_cache_capacity(statements.len() + OWN_STATEMENTS);
         let numbered = |statement: &driver::Statement| {
             statement.with_placeholders(|sql, index| {
@@ -47,7 +65,7 @@ impl SqliteSession {
         for sql in &statements {
             connection.prepare_cached(sql).map_err(|error| driver_error(&error))?;
         }
-        Ok(Self { connection, statements })
+        Ok(Self { connection, statements, cancelled })
     }
 
     fn execute_statement(
@@ -127,6 +145,7 @@ fn value(value: ValueRef<'_>) -> Value<'_> {
 
 impl DriverSession for SqliteSession {
     fn execute(&mut self, operation: Operation<'_>, rows: &mut dyn RowSink) -> Result<Executed, DriverError> {
+        self.cancelled.store(false, Ordering::Relaxed);
         let executed = match operation {
             Operation::Sql(sql) => self.execute_text(sql, rows),
             Operation::Statement { id, values } => match self.statements.get(usize::from(id.0)) {
@@ -134,7 +153,13 @@ impl DriverSession for SqliteSession {
                 None => Ok(Executed::default()),
             },
         };
-        executed.map_err(|error| driver_error(&error))
+        executed.map_err(|error| {
+            let mut error = driver_error(&error);
+            if error.kind == DriverErrorKind::Conflict && self.cancelled.load(Ordering::Relaxed) {
+                error.kind = DriverErrorKind::Cancelled;
+            }
+            error
+        })
     }
 
     fn in_transaction(&self) -> bool {
@@ -142,7 +167,27 @@ impl DriverSession for SqliteSession {
     }
 
     fn canceller(&self) -> Arc<dyn CancelSession> {
-        Arc::new(Interrupt(self.connection.get_interrupt_handle()))
+        let handle = self.connection.get_interrupt_handle();
+        Arc::new(Interrupt { handle, cancelled: Arc::clone(&self.cancelled) })
+    }
+}
+
+/// What the library calls with the number of tries so far when a lock is not free: whether it is to try again.
+fn wait_for_lock(busy_timeout: Duration, cancelled: Arc<AtomicBool>) -> impl FnMut(i32) -> bool + Send {
+    let mut began = Instant::now();
+    move |tries| {
+        let now = Instant::now();
+        if tries == 0 {
+            began = now;
+        }
+        let left = busy_timeout.saturating_sub(now - began);
+        if left.is_zero() || cancelled.load(Ordering::Relaxed) {
+            return false;
+        }
+        let [.., longest] = LOCK_DELAYS_MS;
+        let delay = usize::try_from(tries).ok().and_then(|tries| LOCK_DELAYS_MS.get(tries));
+        std::thread::sleep(left.min(Duration::from_millis(*delay.unwrap_or(&longest))));
+        true
     }
 }
 

@@ -59,7 +59,8 @@ impl SqliteSettings {
             Some(absolute) => format!("/{}", absolute.trim_start_matches('/')),
             None => file,
         };
-        if file.is_empty() || file.starts_with(":memory:") {
+        // The library would take `file:` for the beginning of a URI with parameters of its own.
+        if file.is_empty() || file.starts_with(":memory:") || file.starts_with("file:") {
             return Err(malformed(
                 "clients are sessions of their own on one file: name a file, sqlite:FILE (in memory: one under /dev/shm)",
             ));
@@ -173,6 +174,7 @@ mod tests {
         for (text, said) in [
             ("sqlite:", "name a file"),
             ("sqlite::memory:", "name a file"),
+            ("sqlite:file::memory:", "name a file"),
             ("sqlite:a.db?journalmode=wal", "did you mean `journal_mode`?"),
             ("sqlite:a.db?synchronous=off;DROP", "off, normal, full, extra"),
             ("sqlite:a.db?synchronous=sometimes", "off, normal, full, extra"),
