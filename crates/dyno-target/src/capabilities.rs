@@ -25,6 +25,8 @@ pub struct Capabilities {
     pub extended_protocol: bool,
     /// Whether scripts in pgbench's language run on it.
     pub pgbench_scripts: bool,
+    /// Its name says that it is only read.
+    pub read_only: bool,
     /// How a target without a database names one; `None` where each name has one.
     pub name_database: Option<&'static str>,
 }
@@ -38,6 +40,7 @@ impl Capabilities {
         error_codes: ErrorCodes::SqlStates,
         extended_protocol: true,
         pgbench_scripts: true,
+        read_only: false,
         name_database: None,
     };
     pub const MYSQL: Self = Self {
@@ -46,6 +49,7 @@ impl Capabilities {
         error_codes: ErrorCodes::Numbers,
         extended_protocol: false,
         pgbench_scripts: false,
+        read_only: false,
         name_database: Some("mysql://user@host/DATABASE"),
     };
 }

@@ -41,7 +41,7 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
         severity,
         subject: series_subject(report, series),
         evidence: format!(
-            "each transaction changes one of {} {}, fewer than {where_found}: clients wait for each other's row locks",
+            "each transaction changes one of {} {}, fewer than {where_found}: clients wait for each other's locks",
             format::count(rows.into()),
             if rows == 1 { "row" } else { "rows" }
         ),

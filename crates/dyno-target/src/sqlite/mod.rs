@@ -26,15 +26,16 @@ pub(crate) static KIND: DriverKind = DriverKind {
         Some(settings.map(|settings| DriverTarget {
             url: settings.url(),
             database: settings.file().display().to_string(),
-            driver: Arc::new(settings),
             capabilities: Capabilities {
                 protocol: "SQLite",
                 short_name: SCHEME,
                 error_codes: ErrorCodes::Names,
                 extended_protocol: false,
                 pgbench_scripts: false,
+                read_only: settings.is_read_only(),
                 name_database: None,
             },
+            driver: Arc::new(settings),
         }))
     },
     product: &dialect::SQLITE,

@@ -385,8 +385,8 @@ fn reset(
             BenchmarkError::Locked { table, seconds, source } => {
                 let what =
                     format!("another session on {url} has kept {table} locked for {seconds} s: {source}");
-                let advice =
-                    "end that session, or wait until it is done (pg_locks and pg_stat_activity show it)";
+                let advice = "end that session, or wait until it is done (PostgreSQL shows it in pg_locks and \
+                              pg_stat_activity)";
                 Failure::advised(what, advice)
             }
             error => error.into(),

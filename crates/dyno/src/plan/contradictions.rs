@@ -30,8 +30,8 @@ pub(super) fn refuse(targets: &[TargetPlan], phases: &[PhasePlan]) -> Result<(),
         let is_script = |stream: &&StreamPlan| matches!(stream.source, LoadSource::Script(_));
         if let Some(script) = streams().find(is_script).filter(|_| !can.pgbench_scripts) {
             return Err(Failure::wrong(format!(
-                "{} is in pgbench's language, which runs on PostgreSQL, and {name} speaks {}'s protocol: there \
-                     `dyno sysbench FILE.lua` runs a script",
+                "{} is in pgbench's language, which runs on PostgreSQL only, and {name} is {}: run one of dyno's \
+                     workloads (`dyno workloads`), or on MySQL a Lua script (`dyno sysbench FILE.lua`)",
                 script.workload, can.protocol
             )));
         }
@@ -40,6 +40,11 @@ pub(super) fn refuse(targets: &[TargetPlan], phases: &[PhasePlan]) -> Result<(),
                 "--protocol extended is PostgreSQL's, and {name} speaks {}'s: there statements are sent simple or \
                      prepared",
                 can.protocol
+            )));
+        }
+        if can.read_only && streams().any(|stream| stream.writes(&target.benchmark.series())) {
+            return Err(Failure::wrong(format!(
+                "{name} is only read (mode=ro), and the load writes: leave mode=ro out, or run a workload that reads"
             )));
         }
         if cold && matches!(target.source, TargetSource::Named(_)) {

@@ -178,7 +178,7 @@ fn what_cannot_be_run_on_is_told() {
     run(&home, &target(&home, "bank.db", ""), "tpcb/select-only --scale 1 --clients 1 --transactions 5");
     for (name, parameters, words, said) in [
         ("nowhere/at/all.db", "", "", &["could not be opened", "there is no directory", "nowhere/at"][..]),
-        ("missing.db", "?mode=ro", "", &["missing.db", "mode=ro makes none"]),
+        ("missing.db", "?mode=ro", "tpcb/select-only", &["missing.db", "mode=ro makes none"]),
         ("text.db", "", "", &["text.db", "SQLITE_NOTADB"]),
         ("bank.db", "?journalmode=wal", "", &["did you mean `journal_mode`?"]),
         ("bank.db", "?synchronous=sometimes", "", &["synchronous", "sometimes"]),
@@ -186,8 +186,9 @@ fn what_cannot_be_run_on_is_told() {
             "bank.db",
             "?mode=ro",
             "tpcb/tpcb-like --clients 1",
-            &["cannot use pgbench_history", "SQLITE_READONLY", "mode=ro"],
+            &["is only read (mode=ro), and the load writes"],
         ),
+        ("bank.db", "?mode=ro", "tpcb/select-only --prepare", &["SQLITE_READONLY", "mode=ro"]),
         ("bank.db", "", "./mine.sql", &["pgbench's language", "SQLite"]),
         ("bank.db", "", "--protocol extended", &["--protocol extended", "SQLite"]),
         ("bank.db", "", "tpcb --cold", &["--cold restarts servers"]),
