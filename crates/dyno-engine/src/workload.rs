@@ -22,8 +22,11 @@ pub trait Workload: Send + Sync {
     /// Statements known before the start, so that each connection can prepare them before the clock runs.
     fn statements(&self) -> &[Statement];
 
-    /// The statement that ends a failed transaction (`ROLLBACK`), sent when an error leaves one open.
-    fn recovery(&self) -> Option<StatementId>;
+    /// The statement that ends a failed transaction (`ROLLBACK`), sent when an error leaves one open; `None` where each
+    /// statement is a transaction by itself.
+    fn recovery(&self) -> Option<StatementId> {
+        None
+    }
 
     /// Whether a transaction's time runs from [`Client::begin`], with whatever the client does before its first
     /// request, as pgbench counts; else from its first request.

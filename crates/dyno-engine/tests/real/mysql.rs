@@ -254,10 +254,6 @@ impl Workload for Telling {
         &self.statements
     }
 
-    fn recovery(&self) -> Option<StatementId> {
-        None
-    }
-
     fn client(&self, _identity: ClientIdentity, _seed: u64) -> Box<dyn Client> {
         Box::new(Told { step: 0, heard: Arc::clone(&self.heard) })
     }

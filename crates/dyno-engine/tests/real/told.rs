@@ -269,10 +269,6 @@ impl Workload for Thinker {
         &[]
     }
 
-    fn recovery(&self) -> Option<StatementId> {
-        None
-    }
-
     fn timed_from_begin(&self) -> bool {
         true
     }

@@ -12,9 +12,7 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::{Deserialize as DeriveDeserialize, Serialize, Serializer};
 use serde_json::Value;
 
-use super::{
-    Distribution, IgnoredErrors, NAME, Options, OptionsError, SysbenchBenchmark, SysbenchWishes, Test,
-};
+use super::{Distribution, IgnoredErrors, NAME, Options, OptionsError, SysbenchBenchmark, Test};
 use crate::benchmark::{Benchmark, BenchmarkError};
 use crate::family::{Family, Listed};
 
@@ -197,13 +195,15 @@ impl Family for SysbenchFamily {
             let errors = errors.to_string();
             return Err(OptionsError::OtherErrors { errors, wanted, protocol: target.protocol }.into());
         }
-        let wishes = SysbenchWishes {
+        let benchmark = SysbenchBenchmark {
+            tests,
             tables: said.tables,
             table_size: said.table_size,
             options: said.options(),
             ignored_errors: said.ignore_errors.as_ref().map(|errors| errors.on(codes)),
         };
-        Ok(Box::new(SysbenchBenchmark::new(tests, wishes)?))
+        benchmark.check()?;
+        Ok(Box::new(benchmark))
     }
 }
 
