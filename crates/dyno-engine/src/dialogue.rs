@@ -221,15 +221,18 @@ impl<const ROWS: bool> pg::reply::ReplySink for Sink<'_, ROWS> {
     const WANTS_COPY_DATA: bool = false;
 
     fn row_description(&mut self, columns: RowDescription<'_>) {
-        self.keep(Reply::Columns(columns));
+        self.keep(Reply::Rows(columns.len()));
+        if ROWS {
+            columns.columns().for_each(|column| self.keep(Reply::Column(column.name.0)));
+        }
     }
 
     fn row(&mut self, row: DataRow<'_>) {
-        self.keep(Reply::Row(row));
+        self.keep(Reply::Row(row.into()));
     }
 
-    fn command_complete(&mut self, tag: CommandTag<'_>) {
-        self.keep(Reply::Complete(tag));
+    fn command_complete(&mut self, _tag: CommandTag<'_>) {
+        self.keep(Reply::Complete);
     }
 
     #[cold]
@@ -246,16 +249,20 @@ impl<const ROWS: bool> pg::reply::ReplySink for Sink<'_, ROWS> {
 impl<const ROWS: bool> my::reply::ReplySink for Sink<'_, ROWS> {
     const WANTS_ROWS: bool = ROWS;
 
+    fn result_set(&mut self, columns: usize) {
+        self.keep(Reply::Rows(columns));
+    }
+
     fn column(&mut self, column: my::backend::Column<'_>) {
-        self.keep(Reply::MyColumn(column));
+        self.keep(Reply::Column(column.name.0));
     }
 
     fn row(&mut self, row: my::backend::ResultRow<'_>) {
-        self.keep(Reply::MyRow(row));
+        self.keep(Reply::Row(row.into()));
     }
 
-    fn ok(&mut self, ok: my::backend::OkPacket<'_>) {
-        self.keep(Reply::MyOk(ok));
+    fn ok(&mut self, _ok: my::backend::OkPacket<'_>) {
+        self.keep(Reply::Complete);
     }
 
     fn prepared(&mut self, prepared: my::backend::Prepared) {

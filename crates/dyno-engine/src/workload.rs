@@ -4,10 +4,10 @@
 use dyno_results::spec::Arrivals;
 use std::time::Duration;
 
-use dyno_wire::my;
 use dyno_wire::server_error::ServerError;
 
-pub use dyno_wire::pg::backend::{CommandTag, DataRow, NoticeFields, RowDescription, TransactionStatus};
+pub use dyno_wire::pg::backend::{NoticeFields, TransactionStatus};
+pub use dyno_wire::row::{Field, Row};
 
 use crate::error::SessionError;
 use crate::request::{Request, Statement};
@@ -22,8 +22,11 @@ pub trait Workload: Send + Sync {
     /// Statements known before the start, so that each connection can prepare them before the clock runs.
     fn statements(&self) -> &[Statement];
 
-    /// The statement that ends a failed transaction (`ROLLBACK`), sent when an error leaves one open.
-    fn recovery(&self) -> Option<StatementId>;
+    /// The statement that ends a failed transaction (`ROLLBACK`), sent when an error leaves one open; `None` where each
+    /// statement is a transaction by itself.
+    fn recovery(&self) -> Option<StatementId> {
+        None
+    }
 
     /// Whether a transaction's time runs from [`Client::begin`], with whatever the client does before its first
     /// request, as pgbench counts; else from its first request.
@@ -148,22 +151,19 @@ pub struct Answer {
     pub status: TransactionStatus,
 }
 
-/// A part of an answer, in the order in which they come; what begins with `My` is MySQL's.
+/// A part of an answer, in the order in which they come.
 #[derive(Debug)]
 pub enum Reply<'a> {
-    /// The columns of the rows that follow.
-    Columns(RowDescription<'a>),
-    Row(DataRow<'a>),
-    /// A statement has ended well.
-    Complete(CommandTag<'a>),
+    /// Rows with so many columns follow.
+    Rows(usize),
+    /// The name of one of the columns of those rows, or of those that a statement just prepared will have.
+    Column(&'a [u8]),
+    Row(Row<'a>),
+    /// A statement has ended well; its rows, if it has any, came before.
+    Complete,
     Notice(NoticeFields<'a>),
     /// A statement copies to the client, which discards the data.
     CopyOut,
-    /// One of the columns of the rows that follow.
-    MyColumn(my::backend::Column<'a>),
-    MyRow(my::backend::ResultRow<'a>),
-    /// A statement has ended well; its rows, if it has any, came before.
-    MyOk(my::backend::OkPacket<'a>),
 }
 
 /// A statement that the server refused.

@@ -40,10 +40,6 @@ impl Workload for Load {
         &self.statements
     }
 
-    fn recovery(&self) -> Option<StatementId> {
-        None
-    }
-
     fn client(&self, _: ClientIdentity, _: u64) -> Box<dyn Client> {
         Box::new(Selecting { id: 1 })
     }

@@ -8,4 +8,5 @@ pub mod endpoint;
 pub mod link;
 pub mod my;
 pub mod pg;
+pub mod row;
 pub mod server_error;

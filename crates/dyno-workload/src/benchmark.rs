@@ -18,8 +18,8 @@ use dyno_target::product::{self, Dialect};
 use thiserror::Error;
 
 pub use self::script::{ScriptsBenchmark, SqlScript};
-pub use crate::events::{EventsBenchmark, EventsWishes};
-pub use crate::sysbench::{SysbenchBenchmark, SysbenchWishes};
+pub use crate::events::{EventsBenchmark, EventsOptions};
+pub use crate::sysbench::SysbenchBenchmark;
 pub use crate::tpcb::TpcbBenchmark;
 
 use crate::dataset::{NotReady, PrepareError, SizeError, StateError, TableError};
@@ -104,7 +104,7 @@ pub trait RowCounter: Send {
     fn count(&self, connection: &mut Connection) -> Result<Vec<u64>, BenchmarkError>;
 
     /// Somebody else may have written to the tables: what was counted of them does not count any more.
-    fn forget(&self);
+    fn forget(&self) {}
 }
 
 impl Dataset {

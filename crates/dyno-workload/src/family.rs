@@ -158,7 +158,7 @@ pub(crate) fn with_dashes(options: Map<String, Value>) -> Map<String, Value> {
 }
 
 /// The options that are not left out.
-fn said<T: Serialize>(options: &T) -> Result<Map<String, Value>, serde_json::Error> {
+pub(crate) fn said<T: Serialize>(options: &T) -> Result<Map<String, Value>, serde_json::Error> {
     let mut said = match serde_json::to_value(options)? {
         Value::Object(said) => said,
         _ => Map::new(),

@@ -109,10 +109,6 @@ impl Workload for OneSelect {
         &self.statements
     }
 
-    fn recovery(&self) -> Option<StatementId> {
-        None
-    }
-
     fn client(&self, identity: ClientIdentity, _seed: u64) -> Box<dyn Client> {
         Box::new(Reader { key: i64::from(identity.id) + 1, sent: false })
     }

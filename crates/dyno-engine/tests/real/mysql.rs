@@ -254,10 +254,6 @@ impl Workload for Telling {
         &self.statements
     }
 
-    fn recovery(&self) -> Option<StatementId> {
-        None
-    }
-
     fn client(&self, _identity: ClientIdentity, _seed: u64) -> Box<dyn Client> {
         Box::new(Told { step: 0, heard: Arc::clone(&self.heard) })
     }
@@ -322,11 +318,12 @@ impl Client for Told {
 
     fn reply(&mut self, part: Reply<'_>) {
         match part {
-            Reply::MyRow(row) => {
-                let values: Vec<String> = row.columns().map(|value| value.to_string()).collect();
+            Reply::Row(row) => {
+                let mut values = Vec::new();
+                row.for_each(|field| values.push(field.to_string()));
                 self.hear(format!("row {}", values.join(", ")));
             }
-            Reply::MyColumn(column) => self.hear(format!("column {:?}", column.name)),
+            Reply::Column(name) => self.hear(format!("column {:?}", String::from_utf8_lossy(name))),
             _ => {}
         }
     }

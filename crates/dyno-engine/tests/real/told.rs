@@ -119,8 +119,9 @@ impl Client for OneClient {
 
     fn reply(&mut self, part: Reply<'_>) {
         if let Reply::Row(row) = part {
-            let value = row.columns().next().flatten().unwrap_or_default();
-            self.told.lock().unwrap().values.push(String::from_utf8_lossy(value).into_owned());
+            let mut values = Vec::new();
+            row.for_each(|field| values.push(field.to_string()));
+            self.told.lock().unwrap().values.extend(values.into_iter().next());
         }
     }
 
@@ -266,10 +267,6 @@ impl Workload for Thinker {
 
     fn statements(&self) -> &[Statement] {
         &[]
-    }
-
-    fn recovery(&self) -> Option<StatementId> {
-        None
     }
 
     fn timed_from_begin(&self) -> bool {

@@ -1,5 +1,7 @@
 //! Tables as a family describes them, and the statements that follow from that and a dialect. Text only.
 
+use std::borrow::Cow;
+
 use dyno_target::catalog;
 use dyno_target::product::{Dialect, ForeignKeys};
 
@@ -23,9 +25,9 @@ pub(crate) struct Table {
     pub fill_percent: Option<u8>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Column {
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     pub kind: Kind,
     /// Follows the type, with a blank before it.
     pub constraint: &'static str,
@@ -69,8 +71,8 @@ pub(crate) struct ForeignKey {
     pub rows: u64,
 }
 
-pub(crate) const fn column(name: &'static str, kind: Kind, constraint: &'static str) -> Column {
-    Column { name, kind, constraint }
+pub(crate) fn column(name: impl Into<Cow<'static, str>>, kind: Kind, constraint: &'static str) -> Column {
+    Column { name: name.into(), kind, constraint }
 }
 
 impl Kind {
@@ -115,11 +117,11 @@ impl Table {
 
     /// `id, k, c, pad`
     pub(crate) fn column_list(&self) -> String {
-        self.columns.iter().map(|column| column.name).collect::<Vec<_>>().join(", ")
+        self.columns.iter().map(|column| &*column.name).collect::<Vec<_>>().join(", ")
     }
 
-    fn first_column(&self) -> &'static str {
-        self.columns.first().map_or("", |column| column.name)
+    fn first_column(&self) -> &str {
+        self.columns.first().map_or("", |column| &column.name)
     }
 
     /// `CREATE TABLE`; `comment` is what the table says of itself from the start.
@@ -174,7 +176,7 @@ impl Table {
     /// Rows that were loaded with their numbers leave a sequence where it was.
     pub(crate) fn sequence(&self, dialect: &Dialect) -> Option<String> {
         let first = self.columns.first().filter(|column| column.kind == Kind::Number && self.rows > 0)?;
-        dialect.sequence(&self.name, first.name, self.rows)
+        dialect.sequence(&self.name, &first.name, self.rows)
     }
 
     fn index_sql(&self) -> Option<String> {
@@ -213,7 +215,7 @@ impl Table {
             return Some("it is not a table".to_owned());
         }
         let like = |(found, ours): (&catalog::Column, &Column)| {
-            found.name.eq_ignore_ascii_case(ours.name)
+            found.name.eq_ignore_ascii_case(&ours.name)
                 && found.kind.to_ascii_lowercase().contains(ours.kind.word())
         };
         let ours =

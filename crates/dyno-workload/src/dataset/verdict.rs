@@ -26,6 +26,11 @@ impl Verdict {
         Self { name, passed: Some(passed), expected: Some(expected), found: Some(found), detail }
     }
 
+    /// None of what was counted may be.
+    pub(crate) fn none(name: &'static str, found: u64, detail: String) -> Self {
+        Self::new(name, found == 0, "0".to_owned(), grouped(found), detail)
+    }
+
     pub(crate) fn undecided(name: &'static str, detail: String) -> Self {
         Self { name, passed: None, expected: None, found: None, detail }
     }

@@ -11,6 +11,7 @@ use crate::benchmark::{
 };
 use crate::dataset::{self, SizeError};
 
+use super::family::EventsOptions;
 use super::load::{Events, Ids};
 use super::prepare::{append, prepare};
 use super::recipe::Recipe;
@@ -20,42 +21,30 @@ use super::test::Test;
 use super::verify::LastCensus;
 use super::{NAME, Table};
 
-/// What the user wants of the data of events.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct EventsWishes {
-    /// Rows of `event`; `None` where those that are there will do, or what suits the machine.
-    pub rows: Option<u64>,
-    /// Rows of `customer`; `None` for one for each hundred events, at least 10,000.
-    pub customers: Option<u64>,
-    /// An index on `event.customer_id` on every product, and not only where a foreign key brings one.
-    pub customer_index: bool,
-}
-
 /// Tests, and the data that is wanted.
 #[derive(Debug)]
 pub struct EventsBenchmark {
     tests: Vec<Test>,
-    wishes: EventsWishes,
+    options: EventsOptions,
 }
 
 impl EventsBenchmark {
     /// # Errors
     /// Rows without customers, or more than there are ids. Whether they fit the disk shows when the server is known.
-    pub fn new(tests: Vec<Test>, wishes: EventsWishes) -> Result<Self, BenchmarkError> {
-        Size::new(wishes.rows.unwrap_or(0), wishes.customers)?;
-        Ok(Self { tests, wishes })
+    pub fn new(tests: Vec<Test>, options: EventsOptions) -> Result<Self, BenchmarkError> {
+        options.size(|| 0)?;
+        Ok(Self { tests, options })
     }
 
     fn wanted(&self) -> Wanted {
-        Wanted { wishes: self.wishes, events: self.tests.first() == Some(&Test::Join) }
+        Wanted { options: self.options, events: self.tests.first() == Some(&Test::Join) }
     }
 
     /// The size that is made.
     fn size(&self, site: &Site<'_>) -> Result<Size, SizeError> {
-        let rows = self.wishes.rows.unwrap_or_else(|| {
-            Size::suggested_rows(site.cpus, site.memory_bytes, site.free_disk_bytes, site.quick)
-        });
-        Size::new(rows, self.wishes.customers)
+        let suggested =
+            || Size::suggested_rows(site.cpus, site.memory_bytes, site.free_disk_bytes, site.quick);
+        self.options.size(suggested)
     }
 }
 
@@ -69,8 +58,8 @@ impl Benchmark for EventsBenchmark {
     }
 
     fn bytes_wanted(&self) -> u64 {
-        let size = self.wishes.rows.and_then(|rows| Size::new(rows, self.wishes.customers).ok());
-        size.map_or(0, |size| size.bytes())
+        let said = self.options.rows.and_then(|_| self.options.size(|| 0).ok());
+        said.map_or(0, |size| size.bytes())
     }
 
     fn find(&self, connection: &mut Connection) -> Result<Option<Dataset>, BenchmarkError> {
@@ -94,7 +83,7 @@ impl Benchmark for EventsBenchmark {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), BenchmarkError> {
         let dialect = dialect(connection)?;
-        let recipe = Recipe { size: self.size(site)?, customer_index: self.wishes.customer_index };
+        let recipe = Recipe { size: self.size(site)?, customer_index: self.options.customer_index };
         Ok(prepare(site, &dialect, recipe, progress)?)
     }
 
@@ -152,12 +141,15 @@ impl SeriesLoad for TestLoad {
 
 #[cfg(test)]
 mod tests {
+    use dyno_results::spec::Count;
+
     use super::*;
 
     #[test]
     fn sizes_that_cannot_be_are_refused_before_any_server_is_asked() {
-        let of = |rows, customers| {
-            EventsBenchmark::new(Test::ALL.to_vec(), EventsWishes { rows, customers, customer_index: false })
+        let of = |rows: Option<u64>, customers: Option<u64>| {
+            let (rows, customers) = (rows.map(Count), customers.map(Count));
+            EventsBenchmark::new(Test::ALL.to_vec(), EventsOptions { rows, customers, customer_index: false })
         };
         assert!(of(Some(u64::MAX), None).is_err() && of(None, Some(0)).is_err());
         let benchmark = of(Some(70_000_000), None).unwrap();
@@ -168,7 +160,7 @@ mod tests {
     #[test]
     fn only_a_join_at_the_beginning_needs_events() {
         let needs = |tests: &[Test]| {
-            EventsBenchmark::new(tests.to_vec(), EventsWishes::default()).unwrap().wanted().events
+            EventsBenchmark::new(tests.to_vec(), EventsOptions::default()).unwrap().wanted().events
         };
         assert!(needs(&[Test::Join]) && needs(&Test::ALL) && !needs(&[Test::Ingest]));
     }

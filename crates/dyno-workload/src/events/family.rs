@@ -6,8 +6,10 @@ use dyno_target::Capabilities;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{EventsBenchmark, EventsWishes, NAME, Test};
+use super::size::Size;
+use super::{EventsBenchmark, NAME, Test};
 use crate::benchmark::{Benchmark, BenchmarkError};
+use crate::dataset::SizeError;
 use crate::family::{Family, Listed};
 
 /// `events` in the registry.
@@ -15,7 +17,7 @@ use crate::family::{Family, Listed};
 pub struct EventsFamily;
 
 /// What a user says of the data.
-#[derive(Debug, Clone, Default, PartialEq, Args, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 #[command(next_help_heading = "Workload")]
 pub struct EventsOptions {
@@ -33,6 +35,14 @@ pub struct EventsOptions {
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub customer_index: bool,
+}
+
+impl EventsOptions {
+    /// The size that is said; where it is open, `suggested` rows of `event`.
+    pub(super) fn size(&self, suggested: impl FnOnce() -> u64) -> Result<Size, SizeError> {
+        let rows = self.rows.map_or_else(suggested, |rows| rows.0);
+        Size::new(rows, self.customers.map(|customers| customers.0))
+    }
 }
 
 impl Family for EventsFamily {
@@ -54,11 +64,6 @@ impl Family for EventsFamily {
         options: EventsOptions,
         _target: &Capabilities,
     ) -> Result<Box<dyn Benchmark>, BenchmarkError> {
-        let wishes = EventsWishes {
-            rows: options.rows.map(|rows| rows.0),
-            customers: options.customers.map(|customers| customers.0),
-            customer_index: options.customer_index,
-        };
-        Ok(Box::new(EventsBenchmark::new(tests, wishes)?))
+        Ok(Box::new(EventsBenchmark::new(tests, options)?))
     }
 }

@@ -62,11 +62,6 @@ impl Workload for Events {
         &self.statements
     }
 
-    /// A statement by itself leaves no transaction open.
-    fn recovery(&self) -> Option<StatementId> {
-        None
-    }
-
     fn client(&self, identity: ClientIdentity, seed: u64) -> Box<dyn Client> {
         Box::new(self.make_client(identity.id, seed))
     }

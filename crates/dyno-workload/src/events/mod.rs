@@ -20,8 +20,8 @@ use dyno_target::catalog::Names;
 
 pub use crate::dataset::PrepareError;
 use crate::dataset::Terms;
-pub use benchmark::{EventsBenchmark, EventsWishes};
-pub use family::EventsFamily;
+pub use benchmark::EventsBenchmark;
+pub use family::{EventsFamily, EventsOptions};
 pub use load::{Events, Ids};
 pub use size::Size;
 pub use state::{Found, Wanted, state};

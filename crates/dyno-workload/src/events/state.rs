@@ -4,7 +4,7 @@
 use dyno_target::catalog::{self, ForeignKey};
 use dyno_target::connection::{Connection, QueryError};
 
-use super::benchmark::EventsWishes;
+use super::family::EventsOptions;
 use super::recipe::{MARKS, Recipe};
 use super::size::Size;
 use super::{NAMES, TERMS, Table};
@@ -12,6 +12,7 @@ use crate::dataset::{
     self, Mark, Marks, NotReady, PROBES, State, StateError, Terms, columns_text, rows_missing, standing,
 };
 use dyno_results::format::grouped;
+use dyno_results::spec::Count;
 
 /// Tables that hold their rows, as far as the ends and a sample can tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +34,7 @@ impl Found {
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Wanted {
-    pub wishes: EventsWishes,
+    pub options: EventsOptions,
     /// There has to be an event.
     pub events: bool,
 }
@@ -44,20 +45,20 @@ impl dataset::Found for Found {
     const TERMS: &'static Terms = &TERMS;
     const MARKS: Marks = MARKS;
 
-    fn suits(&self, Wanted { wishes, events }: Wanted) -> Result<(), NotReady> {
+    fn suits(&self, Wanted { options, events }: Wanted) -> Result<(), NotReady> {
         let Size { rows, customers } = self.size;
         let sizes = [
-            (wishes.rows, rows, "events", "--rows"),
-            (wishes.customers, customers, "customers", "--customers"),
+            (options.rows, rows, "events", "--rows"),
+            (options.customers, customers, "customers", "--customers"),
         ];
         for (wanted, found, unit, flag) in sizes {
-            if let Some(wanted) = wanted.filter(|wanted| *wanted != found) {
+            if let Some(Count(wanted)) = wanted.filter(|wanted| wanted.0 != found) {
                 let flag = format!("{flag} {found}");
                 let found = format!("{} {unit}", grouped(found));
                 return Err(NotReady::Other { terms: &TERMS, found, wanted: grouped(wanted), flag });
             }
         }
-        let why = match (wishes.customer_index && !self.customer_index, events && self.last_event == 0) {
+        let why = match (options.customer_index && !self.customer_index, events && self.last_event == 0) {
             (true, _) => {
                 "event has no index on customer_id; run again with --prepare to replace the tables, \
                  or without --customer-index"
@@ -161,16 +162,18 @@ mod tests {
     fn what_is_asked_for_must_be_there() {
         let size = Size { rows: 1_000, customers: 50 };
         let found = Found { size, customer_index: false, last_event: 1_200 };
-        let ready = |found: Found, wishes, events| {
-            State::Ready(found).found(Wanted { wishes, events }).map_err(|error| error.to_string())
+        let ready = |found: Found, options, events| {
+            State::Ready(found).found(Wanted { options, events }).map_err(|error| error.to_string())
         };
-        let any = EventsWishes::default();
-        let refusal = |wishes| ready(found, wishes, true).unwrap_err();
-        let same = EventsWishes { rows: Some(1_000), customers: Some(50), ..any };
+        let any = EventsOptions::default();
+        let refusal = |options| ready(found, options, true).unwrap_err();
+        let same = EventsOptions { rows: Some(Count(1_000)), customers: Some(Count(50)), ..any };
         assert_eq!(ready(found, same, true), Ok(Some(found)));
-        assert!(refusal(EventsWishes { rows: Some(999), ..any }).contains("has 1,000 events, not 999"));
-        assert!(refusal(EventsWishes { customers: Some(5), ..any }).contains("--customers 50"));
-        let indexed = EventsWishes { customer_index: true, ..any };
+        assert!(
+            refusal(EventsOptions { rows: Some(Count(999)), ..any }).contains("has 1,000 events, not 999")
+        );
+        assert!(refusal(EventsOptions { customers: Some(Count(5)), ..any }).contains("--customers 50"));
+        let indexed = EventsOptions { customer_index: true, ..any };
         assert!(refusal(indexed).contains("no index"));
         let brought = Found { customer_index: true, ..found };
         assert_eq!(ready(brought, indexed, true), Ok(Some(brought)), "by the foreign key");

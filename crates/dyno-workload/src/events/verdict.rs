@@ -53,7 +53,7 @@ impl Change {
                 grouped(events)
             ),
         };
-        none("every-foreign-key-resolves", dangling, detail)
+        Verdict::none("every-foreign-key-resolves", dangling, detail)
     }
 
     fn actions(&self) -> Verdict {
@@ -61,7 +61,7 @@ impl Change {
             0 => "every new event has one of the ten actions".to_owned(),
             strange => format!("{} new events have actions that no client sent", grouped(strange)),
         };
-        none("actions-are-the-ten", self.after.strange_actions, detail)
+        Verdict::none("actions-are-the-ten", self.after.strange_actions, detail)
     }
 
     fn customers(&self) -> Verdict {
@@ -108,11 +108,6 @@ impl Change {
         let allowed = if most == 0 { "0".to_owned() } else { format!("at most {}", grouped(most)) };
         Verdict::new("every-join-has-its-row", unanswered <= most, allowed, grouped(unanswered), detail)
     }
-}
-
-/// None of what was counted may be.
-fn none(name: &'static str, found: u64, detail: String) -> Verdict {
-    Verdict::new(name, found == 0, "0".to_owned(), grouped(found), detail)
 }
 
 #[cfg(test)]

@@ -255,7 +255,7 @@ impl ScriptClient {
                 if self.copied {
                     return Err(Aborted);
                 }
-                if let Some(every) = self.gset().map(|gset| gset.every) {
+                if let Some(every) = self.shared.gset(self.script, self.command).map(|gset| gset.every) {
                     self.store_result(every, answer)?;
                 }
                 if self.pipeline.as_ref().is_some_and(|pipeline| pipeline.ended) {
@@ -307,15 +307,6 @@ impl ScriptClient {
         }
         Ok(Step::Done)
     }
-
-    /// `\gset` or `\aset` of the SQL command that is waited for.
-    fn gset(&self) -> Option<&crate::script::Gset> {
-        let script = self.shared.scripts.get(self.script)?;
-        match &script.script.commands.get(self.command)?.kind {
-            Kind::Sql(sql) => sql.gset.as_ref(),
-            _ => None,
-        }
-    }
 }
 
 impl Client for ScriptClient {
@@ -366,20 +357,20 @@ impl Client for ScriptClient {
                     self.shared.console.error("COPY is not supported in pgbench, aborting");
                 }
             }
-            Reply::Columns(columns) => {
-                let Some(gset) = self.gset() else { return };
-                let prefix = gset.prefix.clone();
-                self.rows.columns(&prefix, &columns, &self.shared.names);
+            Reply::Rows(_) => self.rows.begin_result(),
+            Reply::Column(name) => {
+                let Some(gset) = self.shared.gset(self.script, self.command) else { return };
+                self.rows.column(&gset.prefix, name, &self.shared.names);
             }
             Reply::Row(row) => self.rows.row(&row),
-            Reply::Complete(_) => {
+            Reply::Complete => {
                 self.rows.complete();
-                if self.gset().is_some_and(|gset| gset.every) && self.rows.last_rows() > 0 {
+                if self.shared.gset(self.script, self.command).is_some_and(|gset| gset.every)
+                    && self.rows.last_rows() > 0
+                {
                     self.rows.store_every(&mut self.variables);
                 }
             }
-            // pgbench knows PostgreSQL only.
-            Reply::MyColumn(_) | Reply::MyRow(_) | Reply::MyOk(_) => {}
         }
     }
 

@@ -15,7 +15,7 @@ use super::log::{LogEntry, LogError, LogOptions, TransactionLog};
 use super::tally::{Counts, Tally};
 use crate::script::random::Prng;
 use crate::script::seeds::{Seeds, choose};
-use crate::script::{Command, Kind, Names, Protocol, Script, Value, Variables};
+use crate::script::{Command, Gset, Kind, Names, Protocol, Script, Value, Variables};
 
 /// A script and how often it is chosen.
 #[derive(Debug, Clone)]
@@ -259,6 +259,14 @@ fn initial_variables(options: &LoadOptions, names: &mut Names, scale: i64, seeds
 }
 
 impl PgbenchShared {
+    /// `\gset` or `\aset` of an SQL command.
+    pub(super) fn gset(&self, script: usize, command: usize) -> Option<&Gset> {
+        match &self.scripts.get(script)?.script.commands.get(command)?.kind {
+            Kind::Sql(sql) => sql.gset.as_ref(),
+            _ => None,
+        }
+    }
+
     /// Chooses the next transaction's script as pgbench would.
     pub(super) fn choose_script(&self, thread: u32) -> usize {
         match (&*self.weights, self.threads.get(thread as usize)) {

@@ -1,7 +1,7 @@
 //! The row sink of `\gset` and `\aset`: holds the last row of the current result, until it is known whether it is
 //! wanted.
 
-use dyno_engine::workload::{DataRow, RowDescription};
+use dyno_engine::workload::{Field, Row};
 
 use crate::script::{Names, Slot, Variables};
 
@@ -31,35 +31,36 @@ impl RowSink {
         (self.last_rows, self.results, self.refused) = (0, 0, None);
     }
 
-    fn begin_result(&mut self) {
+    pub(super) fn begin_result(&mut self) {
         self.columns.clear();
         self.ends.clear();
         self.text.clear();
         (self.invalid, self.rows) = (None, 0);
     }
 
-    pub(super) fn columns(&mut self, prefix: &str, columns: &RowDescription<'_>, names: &Names) {
-        self.begin_result();
-        for column in columns.columns() {
-            self.name.clear();
-            self.name.push_str(prefix);
-            self.name.push_str(&column.name.lossy());
-            if self.invalid.is_none() && !Names::is_valid(&self.name) {
-                self.invalid = Some(self.name.clone());
-            }
-            self.columns.push(names.find(&self.name));
+    pub(super) fn column(&mut self, prefix: &str, column: &[u8], names: &Names) {
+        self.name.clear();
+        self.name.push_str(prefix);
+        self.name.push_str(&String::from_utf8_lossy(column));
+        if self.invalid.is_none() && !Names::is_valid(&self.name) {
+            self.invalid = Some(self.name.clone());
         }
+        self.columns.push(names.find(&self.name));
     }
 
-    pub(super) fn row(&mut self, row: &DataRow<'_>) {
+    pub(super) fn row(&mut self, row: &Row<'_>) {
         self.rows += 1;
         self.text.clear();
         self.ends.clear();
-        for value in row.columns() {
-            // A NULL becomes the empty text.
-            self.text.extend_from_slice(value.unwrap_or_default());
+        row.for_each(|field| {
+            match field {
+                // It becomes the empty text.
+                Field::Null => {}
+                Field::Text(text) => self.text.extend_from_slice(text),
+                Field::Other(value) => self.text.extend_from_slice(value.to_string().as_bytes()),
+            }
             self.ends.push(self.text.len());
-        }
+        });
     }
 
     /// A statement has ended.

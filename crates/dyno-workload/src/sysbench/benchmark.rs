@@ -20,9 +20,10 @@ const ROW_BYTES: u64 = 250;
 /// Tables where none are named: enough that several clients seldom meet in one, and that loading them can be shared.
 const TABLES: u32 = 4;
 
-/// What the user wants of sysbench's tests.
-#[derive(Debug, Clone, Default)]
-pub struct SysbenchWishes {
+/// Tests, and what the user wants of them.
+#[derive(Debug, Default)]
+pub struct SysbenchBenchmark {
+    pub tests: Vec<Test>,
     /// All but the size, which is that of the next two.
     pub options: Options,
     /// `None` where those that are there will do, or what suits the machine.
@@ -32,27 +33,17 @@ pub struct SysbenchWishes {
     pub ignored_errors: Option<IgnoredErrors>,
 }
 
-/// Tests, and the options that are wanted.
-#[derive(Debug)]
-pub struct SysbenchBenchmark {
-    tests: Vec<Test>,
-    wishes: SysbenchWishes,
-}
-
 impl SysbenchBenchmark {
     /// # Errors
     /// Options that do not go together.
-    pub fn new(tests: Vec<Test>, wishes: SysbenchWishes) -> Result<Self, OptionsError> {
-        let benchmark = Self { tests, wishes };
-        let default = Options::default();
-        let size = benchmark.wishes.table_size.unwrap_or(default.table_size);
-        benchmark.options(benchmark.wishes.tables.unwrap_or(default.tables), size)?;
-        Ok(benchmark)
+    pub fn check(&self) -> Result<(), OptionsError> {
+        let size = self.table_size.unwrap_or(self.options.table_size);
+        self.sized(self.tables.unwrap_or(self.options.tables), size).map(drop)
     }
 
     /// The options on tables of this size.
-    fn options(&self, tables: u32, table_size: u64) -> Result<Options, OptionsError> {
-        let options = Options { tables, table_size, ..self.wishes.options.clone() };
+    fn sized(&self, tables: u32, table_size: u64) -> Result<Options, OptionsError> {
+        let options = Options { tables, table_size, ..self.options.clone() };
         self.tests.iter().try_for_each(|test| options.check(*test))?;
         Ok(options)
     }
@@ -60,15 +51,15 @@ impl SysbenchBenchmark {
     /// The number of tables, where as many as `available` could be used and none are named.
     fn tables(&self, available: u32) -> u32 {
         let only_first = self.tests.iter().any(|test| test.uses_first_table_only());
-        self.wishes.tables.unwrap_or(if only_first { 1 } else { available })
+        self.tables.unwrap_or(if only_first { 1 } else { available })
     }
 
     fn wanted(&self) -> Wanted {
-        let options = &self.wishes.options;
+        let options = &self.options;
         Wanted {
-            tables: self.wishes.tables,
+            tables: self.tables,
             // A load of inserts leaves more rows than there were made, and can go on from there.
-            table_size: self.wishes.table_size.filter(|_| self.tests != [Test::Insert]),
+            table_size: self.table_size.filter(|_| self.tests != [Test::Insert]),
             key: !options.secondary,
             index: options.create_secondary,
         }
@@ -97,17 +88,17 @@ impl Benchmark for SysbenchBenchmark {
     }
 
     fn bytes_wanted(&self) -> u64 {
-        let rows = self.wishes.table_size.map(|size| size * u64::from(self.tables(TABLES)));
+        let rows = self.table_size.map(|size| size * u64::from(self.tables(TABLES)));
         rows.map_or(0, |rows| rows * ROW_BYTES)
     }
 
     fn find(&self, connection: &mut Connection) -> Result<Option<Dataset>, BenchmarkError> {
-        let most = Options { tables: self.tables(u32::MAX), ..self.wishes.options.clone() };
+        let most = Options { tables: self.tables(u32::MAX), ..self.options.clone() };
         let state = sysbench::state(connection, &most)?;
         let Some(found) = state.found(self.wanted())? else { return Ok(None) };
-        let table_size = self.wishes.table_size.unwrap_or(found.table_size);
-        let options = self.options(self.tables(found.tables), table_size)?;
-        let ignored = self.wishes.ignored_errors.clone();
+        let table_size = self.table_size.unwrap_or(found.table_size);
+        let options = self.sized(self.tables(found.tables), table_size)?;
+        let ignored = self.ignored_errors.clone();
         let dialect = connection.dialect();
         let tables = (1..=options.tables).map(table_name).collect();
         let table_rows = Some(options.table_size);
@@ -128,7 +119,7 @@ impl Benchmark for SysbenchBenchmark {
         let dialect = dialect(connection)?;
         let tables = self.tables(TABLES);
         let suggested = || (suggested_rows(site) / u64::from(tables.max(1))).max(1);
-        let options = self.options(tables, self.wishes.table_size.unwrap_or_else(suggested))?;
+        let options = self.sized(tables, self.table_size.unwrap_or_else(suggested))?;
         let how = PrepareOptions {
             target: site.target.to_owned(),
             options: &options,
@@ -181,8 +172,7 @@ mod tests {
     use super::*;
 
     fn benchmark(tests: &[Test], tables: Option<u32>, table_size: Option<u64>) -> SysbenchBenchmark {
-        let wishes = SysbenchWishes { tables, table_size, ..SysbenchWishes::default() };
-        SysbenchBenchmark::new(tests.to_vec(), wishes).unwrap()
+        SysbenchBenchmark { tests: tests.to_vec(), tables, table_size, ..SysbenchBenchmark::default() }
     }
 
     fn rows(cpus: u32, memory_bytes: Option<u64>, quick: bool) -> u64 {
@@ -226,7 +216,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_run_is_refused_before_any_server_is_asked() {
-        let wishes = SysbenchWishes { tables: Some(0), ..SysbenchWishes::default() };
-        assert!(SysbenchBenchmark::new(vec![Test::ReadOnly], wishes).is_err());
+        assert!(benchmark(&[Test::ReadOnly], Some(0), None).check().is_err());
+        assert_eq!(benchmark(&[Test::ReadOnly], Some(1), None).check(), Ok(()));
     }
 }

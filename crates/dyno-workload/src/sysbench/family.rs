@@ -10,13 +10,11 @@ use dyno_target::{Capabilities, ErrorCodes};
 use schemars::JsonSchema;
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::{Deserialize as DeriveDeserialize, Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::{
-    Distribution, IgnoredErrors, NAME, Options, OptionsError, SysbenchBenchmark, SysbenchWishes, Test,
-};
+use super::{Distribution, IgnoredErrors, NAME, Options, OptionsError, SysbenchBenchmark, Test};
 use crate::benchmark::{Benchmark, BenchmarkError};
-use crate::family::{Family, Listed};
+use crate::family::{Family, Listed, said};
 
 /// `sysbench` in the registry.
 #[derive(Debug)]
@@ -40,7 +38,7 @@ pub struct SysbenchOptions {
     #[arg(long, visible_alias = "rand-type", value_name = "SHAPE")]
     #[serde(alias = "rand-type")]
     #[schemars(with = "Option<String>")]
-    pub distribution: Option<Shape>,
+    pub distribution: Option<Distribution>,
 
     /// Errors that restart an event: MySQL's numbers or PostgreSQL's SQLSTATEs, separated by commas, or all [default:
     /// 1213,1020,1205 and 40P01,23505,40001]
@@ -132,32 +130,13 @@ pub struct SysbenchOptions {
 
 impl SysbenchOptions {
     /// The options with sysbench's defaults where nothing is said; how much data is meant by them only where that is said.
-    fn options(&self) -> Options {
-        let default = Options::default();
-        let on = |switch: Option<Switch>, default| switch.map_or(default, |switch| switch.0);
-        Options {
-            tables: self.tables.unwrap_or(default.tables),
-            table_size: self.table_size.unwrap_or(default.table_size),
-            range_size: self.range_size.unwrap_or(default.range_size),
-            point_selects: self.point_selects.unwrap_or(default.point_selects),
-            simple_ranges: self.simple_ranges.unwrap_or(default.simple_ranges),
-            sum_ranges: self.sum_ranges.unwrap_or(default.sum_ranges),
-            order_ranges: self.order_ranges.unwrap_or(default.order_ranges),
-            distinct_ranges: self.distinct_ranges.unwrap_or(default.distinct_ranges),
-            index_updates: self.index_updates.unwrap_or(default.index_updates),
-            non_index_updates: self.non_index_updates.unwrap_or(default.non_index_updates),
-            delete_inserts: self.delete_inserts.unwrap_or(default.delete_inserts),
-            range_selects: on(self.range_selects, default.range_selects),
-            auto_inc: on(self.auto_inc, default.auto_inc),
-            skip_trx: on(self.skip_trx, default.skip_trx),
-            secondary: on(self.secondary, default.secondary),
-            create_secondary: on(self.create_secondary, default.create_secondary),
-            mysql_storage_engine: self.mysql_storage_engine.clone().unwrap_or(default.mysql_storage_engine),
-            random_points: self.random_points.unwrap_or(default.random_points),
-            number_of_ranges: self.number_of_ranges.unwrap_or(default.number_of_ranges),
-            delta: self.delta.unwrap_or(default.delta),
-            distribution: self.distribution.map_or(default.distribution, |shape| shape.0),
-        }
+    fn options(&self) -> Result<Options, BenchmarkError> {
+        let read = |mut said: Map<String, Value>| {
+            // It is read where the codes of the server's errors are known.
+            said.remove("ignore-errors");
+            serde_json::from_value(said.into())
+        };
+        said(self).and_then(read).map_err(BenchmarkError::WrongOptions)
     }
 }
 
@@ -197,13 +176,15 @@ impl Family for SysbenchFamily {
             let errors = errors.to_string();
             return Err(OptionsError::OtherErrors { errors, wanted, protocol: target.protocol }.into());
         }
-        let wishes = SysbenchWishes {
+        let benchmark = SysbenchBenchmark {
+            tests,
             tables: said.tables,
             table_size: said.table_size,
-            options: said.options(),
+            options: said.options()?,
             ignored_errors: said.ignore_errors.as_ref().map(|errors| errors.on(codes)),
         };
-        Ok(Box::new(SysbenchBenchmark::new(tests, wishes)?))
+        benchmark.check()?;
+        Ok(Box::new(benchmark))
     }
 }
 
@@ -234,11 +215,8 @@ impl<'de> Deserialize<'de> for Switch {
     }
 }
 
-/// A distribution with its parameters: `uniform`, `pareto:0.2`, `special:12,1,75`.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Shape(pub Distribution);
-
-impl FromStr for Shape {
+/// With its parameters: `uniform`, `pareto:0.2`, `special:12,1,75`.
+impl FromStr for Distribution {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -249,7 +227,7 @@ impl FromStr for Shape {
             true => Err(format!("`{text}` has too many parameters: write {words}")),
             false => Ok(()),
         };
-        let distribution = match name.trim().to_ascii_lowercase().as_str() {
+        Ok(match name.trim().to_ascii_lowercase().as_str() {
             "uniform" => {
                 takes(0, "uniform")?;
                 Distribution::Uniform
@@ -288,8 +266,7 @@ impl FromStr for Shape {
                     "`{text}` is no distribution: write uniform, gaussian, special, pareto or zipfian"
                 ));
             }
-        };
-        Ok(Self(distribution))
+        })
     }
 }
 
@@ -303,9 +280,9 @@ fn number(text: &str, given: Option<&&str>, default: u32, low: u32, high: u32) -
         .ok_or_else(|| format!("`{text}`: {given} is no whole number from {low} to {high}"))
 }
 
-impl fmt::Display for Shape {
+impl fmt::Display for Distribution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
+        match self {
             Distribution::Uniform => write!(f, "uniform"),
             Distribution::Gaussian { iterations } => write!(f, "gaussian:{iterations}"),
             Distribution::Special { iterations, percent, result_percent } => {
@@ -317,7 +294,7 @@ impl fmt::Display for Shape {
     }
 }
 
-impl Serialize for Shape {
+impl Serialize for Distribution {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
@@ -400,7 +377,7 @@ impl Serialize for Errors {
     }
 }
 
-impl<'de> Deserialize<'de> for Shape {
+impl<'de> Deserialize<'de> for Distribution {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         from_text(deserializer)
     }
@@ -419,7 +396,7 @@ mod tests {
 
     #[test]
     fn shapes_have_parameters_with_sysbenchs_defaults() {
-        let shape = |text: &str| text.parse::<Shape>().unwrap().0;
+        let shape = |text: &str| text.parse::<Distribution>().unwrap();
         assert_eq!(shape("special"), Distribution::default());
         assert_eq!(
             shape("special:3,5,60"),
@@ -429,12 +406,12 @@ mod tests {
         assert_eq!(shape("pareto"), Distribution::Pareto { h: 0.2 });
         assert_eq!(shape("gaussian:4"), Distribution::Gaussian { iterations: 4 });
         for text in ["uniform", "gaussian:7", "special:1,2,3", "pareto:0.3", "zipfian:0.9"] {
-            assert_eq!(text.parse::<Shape>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<Distribution>().unwrap().to_string(), text);
         }
         let special = ["special:0", "special:3", "special:1,2"];
         let others = ["normal", "uniform:1", "pareto:1", "pareto:x", "zipfian:-1", "gaussian:1,2"];
         for wrong in special.into_iter().chain(others) {
-            assert!(wrong.parse::<Shape>().is_err(), "{wrong}");
+            assert!(wrong.parse::<Distribution>().is_err(), "{wrong}");
         }
     }
 
@@ -460,10 +437,46 @@ mod tests {
             serde_json::from_value::<SysbenchOptions>(said.into())
         };
         let fields = read(text).unwrap();
-        let options = fields.options();
+        let options = fields.options().unwrap();
         assert_eq!((options.tables, options.table_size), (4, 100));
         assert!(!options.range_selects && options.skip_trx && options.auto_inc);
         assert_eq!(options.distribution, Distribution::Uniform);
         assert!(read("tabels = 4").is_err());
+    }
+
+    #[test]
+    fn each_option_reaches_the_tests() {
+        let text = "tables = 9\ntable-size = 9\nrange-size = 9\npoint-selects = 9\nsimple-ranges = 9\nsum-ranges = 9\n\
+                    order-ranges = 9\ndistinct-ranges = 9\nindex-updates = 9\nnon-index-updates = 9\n\
+                    delete-inserts = 9\nrandom-points = 9\nnumber-of-ranges = 9\ndelta = 9\n\
+                    range-selects = 'off'\nskip-trx = 'on'\nauto-inc = 'off'\nsecondary = 'on'\n\
+                    create-secondary = 'off'\nmysql-storage-engine = 'aria'\ndistribution = 'special:1,2,3'\n";
+        let said: SysbenchOptions = toml::from_str(text).unwrap();
+        let expected = Options {
+            tables: 9,
+            table_size: 9,
+            range_size: 9,
+            point_selects: 9,
+            simple_ranges: 9,
+            sum_ranges: 9,
+            order_ranges: 9,
+            distinct_ranges: 9,
+            index_updates: 9,
+            non_index_updates: 9,
+            delete_inserts: 9,
+            random_points: 9,
+            number_of_ranges: 9,
+            delta: 9,
+            range_selects: false,
+            skip_trx: true,
+            auto_inc: false,
+            secondary: true,
+            create_secondary: false,
+            mysql_storage_engine: "aria".to_owned(),
+            distribution: Distribution::Special { iterations: 1, percent: 2, result_percent: 3 },
+        };
+        assert_eq!(said.options().unwrap(), expected);
+        let errors = SysbenchOptions { ignore_errors: Some(Errors::All), ..SysbenchOptions::default() };
+        assert_eq!(errors.options().unwrap(), Options::default());
     }
 }

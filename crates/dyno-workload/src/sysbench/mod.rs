@@ -27,7 +27,7 @@ mod verify;
 
 pub use crate::dataset::PrepareError;
 use crate::dataset::{Marks, Terms};
-pub use benchmark::{SysbenchBenchmark, SysbenchWishes};
+pub use benchmark::SysbenchBenchmark;
 pub use counters::{ClientCounters, Counters, Latencies, Snapshot};
 pub use distribution::{Distribution, Sampler};
 pub use failure::{FatalError, FatalErrors, IgnoredErrors, OnError};

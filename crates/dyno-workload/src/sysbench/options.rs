@@ -1,6 +1,7 @@
 //! What the ten tests can be told, by the names and with the defaults of sysbench 1.0.20. Plain data: the command line
 //! is read elsewhere.
 
+use serde::Deserialize;
 use thiserror::Error;
 
 use super::distribution::Distribution;
@@ -8,7 +9,8 @@ use super::plan::TransactionPlan;
 use super::test::Test;
 
 /// Options of the tests; one of them uses only some.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Options {
     /// `sbtest1` to `sbtestN`.
     pub tables: u32,

@@ -5,16 +5,15 @@ use std::sync::Arc;
 use dyno_engine::workload::Workload;
 use dyno_target::catalog::{self, Names};
 use dyno_target::connection::{Connection, QueryError};
-use dyno_target::product;
 use serde_json::Value;
 
 use super::inserts::Inserts;
 use super::load::Load;
-use super::options::{FIELDS, Recipe, YcsbOptions};
+use super::options::{Recipe, YcsbOptions};
 use super::verify::{Census, count};
 use super::{KEY, Mix, NAME, TABLE, TERMS};
 use crate::benchmark::{
-    Baseline, Benchmark, BenchmarkError, Dataset, Progress, RowCounter, Series, SeriesLoad, Site,
+    Baseline, Benchmark, BenchmarkError, Dataset, Progress, RowCounter, Series, SeriesLoad, Site, dialect,
 };
 use crate::dataset::{
     Found, Kind, Mark, Marks, NotReady, Preparation, State, StateError, Table, TableError, Terms, checks,
@@ -76,9 +75,8 @@ impl Benchmark for YcsbBenchmark {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), BenchmarkError> {
         state(connection).map_err(StateError::of(&TERMS))?.ours()?;
-        let failed = |source| BenchmarkError::Query { doing: "ask the server what it is", source };
         let recipe = self.options.recipe(Recipe::of(self.suggested(site)));
-        let dialect = product::recognise(connection).map_err(failed)?.dialect;
+        let dialect = dialect(connection)?;
         let (tables, comment) = (vec![described(recipe)], Recipe::MARKS.whole(&recipe.text()));
         let preparation = Preparation::new::<Recipe>(site, &dialect, tables, comment);
         Ok(preparation.run(connection, site.open, |_| recipe, progress)?)
@@ -89,8 +87,6 @@ impl RowCounter for Recipe {
     fn count(&self, connection: &mut Connection) -> Result<Vec<u64>, BenchmarkError> {
         Ok(vec![count(connection)?])
     }
-
-    fn forget(&self) {}
 }
 
 impl SeriesLoad for Load {
@@ -165,7 +161,7 @@ fn state(connection: &mut Connection) -> Result<State<Recipe>, QueryError> {
 }
 
 fn described(recipe: Recipe) -> Table {
-    let fields = FIELDS[..recipe.fields.into()].iter().map(|field| column(field, Kind::Text, ""));
+    let fields = recipe.field_names().map(|field| column(field, Kind::Text, ""));
     let columns = [column(KEY, Kind::Varchar(255), " NOT NULL")].into_iter().chain(fields).collect();
     Table { rows: recipe.records, ..Table::new(TABLE, columns) }
 }

@@ -10,7 +10,7 @@ use dyno_engine::workload::{
 };
 
 use super::inserts::Inserts;
-use super::options::{FIELDS, Recipe};
+use super::options::{FIELDS_MAX, Recipe};
 use super::requests::{Records, Requests};
 use super::table::fill;
 use super::{KEY, Mix, Operation, TABLE};
@@ -43,8 +43,8 @@ impl Load {
             format!("SELECT * FROM {TABLE} WHERE {KEY} >= $1 ORDER BY {KEY} LIMIT $2"),
             format!("INSERT INTO {TABLE} VALUES ({})", values.join(", ")),
         ];
-        let update = |field| format!("UPDATE {TABLE} SET {field} = $1 WHERE {KEY} = $2");
-        let statements = fixed.into_iter().chain(FIELDS[..recipe.fields.into()].iter().map(update));
+        let update = |field: String| format!("UPDATE {TABLE} SET {field} = $1 WHERE {KEY} = $2");
+        let statements = fixed.into_iter().chain(recipe.field_names().map(update));
         let inserting = mix.operations.contains(&Operation::Insert);
         Self {
             mix,
@@ -77,11 +77,6 @@ impl Workload for Load {
 
     fn statements(&self) -> &[Statement] {
         &self.statements
-    }
-
-    /// A statement by itself leaves no transaction open.
-    fn recovery(&self) -> Option<StatementId> {
-        None
     }
 
     fn client(&self, identity: ClientIdentity, seed: u64) -> Box<dyn Client> {
@@ -131,7 +126,7 @@ impl YcsbClient {
             }
             Operation::Insert => {
                 fill(&mut self.values, &mut self.random);
-                let mut row = [key; 1 + FIELDS.len()];
+                let mut row = [key; 1 + FIELDS_MAX];
                 for (value, text) in row[1..].iter_mut().zip(self.values.chunks(field_length.into())) {
                     *value = Value::Text(text);
                 }

@@ -8,17 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::requests::Requests;
 use crate::dataset::SizeError;
 
-/// The names of the fields, as many as a record may have.
-#[rustfmt::skip]
-pub(super) const FIELDS: [&str; 64] = [
-    "field0", "field1", "field2", "field3", "field4", "field5", "field6", "field7", "field8", "field9",
-    "field10", "field11", "field12", "field13", "field14", "field15", "field16", "field17", "field18",
-    "field19", "field20", "field21", "field22", "field23", "field24", "field25", "field26", "field27",
-    "field28", "field29", "field30", "field31", "field32", "field33", "field34", "field35", "field36",
-    "field37", "field38", "field39", "field40", "field41", "field42", "field43", "field44", "field45",
-    "field46", "field47", "field48", "field49", "field50", "field51", "field52", "field53", "field54",
-    "field55", "field56", "field57", "field58", "field59", "field60", "field61", "field62", "field63",
-];
+/// Fields of a record, at most.
+pub(super) const FIELDS_MAX: usize = 64;
 /// Bytes of all fields of a record, at most.
 pub(super) const RECORD_BYTES_MAX: usize = 16 << 10;
 /// Digits of a key that may be asked for; 64 bits have 20.
@@ -79,6 +70,11 @@ impl Recipe {
         Self { records, fields: 10, field_length: 100, insert_order, zero_padding: 1 }
     }
 
+    /// `field0` and on.
+    pub(super) fn field_names(self) -> impl Iterator<Item = String> {
+        (0..self.fields).map(|field| format!("field{field}"))
+    }
+
     /// As the table's mark has it.
     pub(super) fn text(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
@@ -102,16 +98,15 @@ impl YcsbOptions {
     pub(super) fn check(&self) -> Result<(), SizeError> {
         let recipe = self.recipe(Recipe::of(1));
         if (1..=u32::MAX.into()).contains(&recipe.records)
-            && (1..=FIELDS.len()).contains(&recipe.fields.into())
+            && (1..=FIELDS_MAX).contains(&recipe.fields.into())
             && (1..=RECORD_BYTES_MAX).contains(&recipe.record_bytes())
             && recipe.zero_padding <= DIGITS_MAX
         {
             return Ok(());
         }
         Err(SizeError::OutOfRange(format!(
-            "--records takes 1 to 4,294,967,295, --fields 1 to {}, --zero-padding up to {DIGITS_MAX}, \
-             and the fields of a record have 1 to {RECORD_BYTES_MAX} bytes together (--field-length)",
-            FIELDS.len()
+            "--records takes 1 to 4,294,967,295, --fields 1 to {FIELDS_MAX}, --zero-padding up to {DIGITS_MAX}, \
+             and the fields of a record have 1 to {RECORD_BYTES_MAX} bytes together (--field-length)"
         )))
     }
 }

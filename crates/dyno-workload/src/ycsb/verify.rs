@@ -109,10 +109,8 @@ impl Census {
         let grown = i128::from(self.records) - i128::from(before);
         // Numbers of inserts that failed, in this run or an earlier one: as with YCSB, their records are asked for.
         let gaps = inserts.next.load(Ordering::Relaxed).saturating_sub(self.records);
-        let none = |name, found: u64, what: &str| {
-            let detail = format!("{} {what}", grouped(found));
-            Verdict::new(name, found == 0, "0".to_owned(), grouped(found), detail)
-        };
+        let none =
+            |name, found: u64, what: &str| Verdict::none(name, found, format!("{} {what}", grouped(found)));
         let [missing, probes] = self.missing;
         let mut verdicts = vec![
             Verdict::durable("every-insert-is-there", "inserts", acknowledged, unsure, grown),

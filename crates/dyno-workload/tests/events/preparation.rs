@@ -1,8 +1,9 @@
 //! The tables that are made: plain, the same on every product, keyed, and found again.
 
+use dyno_results::spec::Count;
 use dyno_target::connection::TextRow;
 use dyno_test_servers::{MysqlProduct, MysqlSetup};
-use dyno_workload::benchmark::{Benchmark as _, EventsBenchmark, EventsWishes, Progress};
+use dyno_workload::benchmark::{Benchmark as _, EventsBenchmark, EventsOptions, Progress};
 use dyno_workload::events::Test;
 
 use crate::server::{Server, benchmark};
@@ -122,7 +123,8 @@ fn tables_have_their_keys_and_no_more() {
         assert!(server.number("SELECT MAX(id) FROM event") > 500, "{name}");
         connection.execute("INSERT INTO customer (name, address) VALUES ('a', 'b')").unwrap();
         assert!(server.number("SELECT MAX(id) FROM customer") > 20, "{name}");
-        let wishes = EventsWishes { rows: Some(500), customers: Some(20), customer_index: true };
+        let wishes =
+            EventsOptions { rows: Some(Count(500)), customers: Some(Count(20)), customer_index: true };
         let indexed = EventsBenchmark::new(vec![Test::Join], wishes).unwrap();
         let brought_by_key = expected.len() == 3;
         match brought_by_key {

@@ -7,9 +7,10 @@ use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::{Engine, Observation};
 use dyno_engine::workload::Workload;
 use dyno_results::event::{Check, Queries};
+use dyno_results::spec::Count;
 use dyno_target::Target;
 use dyno_workload::benchmark::{
-    Benchmark, BenchmarkError, Dataset, Done, EventsBenchmark, EventsWishes, Progress, SeriesLoad, Site,
+    Benchmark, BenchmarkError, Dataset, Done, EventsBenchmark, EventsOptions, Progress, SeriesLoad, Site,
 };
 use dyno_workload::dataset::OpenConnection;
 use dyno_workload::events::Test;
@@ -153,13 +154,14 @@ pub(crate) struct Seen {
 
 /// Both tests, or some, on tables of one size.
 pub(crate) fn benchmark(tests: &[Test], rows: u64, customers: u64) -> EventsBenchmark {
-    let wishes = EventsWishes { rows: Some(rows), customers: Some(customers), customer_index: false };
+    let wishes =
+        EventsOptions { rows: Some(Count(rows)), customers: Some(Count(customers)), customer_index: false };
     EventsBenchmark::new(tests.to_vec(), wishes).unwrap()
 }
 
 /// The load of one test on data that is there.
 pub(crate) fn load(server: &Server, test: Test) -> Box<dyn SeriesLoad> {
-    let benchmark = EventsBenchmark::new(vec![test], EventsWishes::default()).unwrap();
+    let benchmark = EventsBenchmark::new(vec![test], EventsOptions::default()).unwrap();
     server.find(&benchmark).unwrap().loads().remove(0)
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use dyno_engine::error::SessionError;
 use dyno_engine::request::Statement;
-use dyno_engine::workload::{Client, ClientIdentity, StatementId, Workload};
+use dyno_engine::workload::{Client, ClientIdentity, Workload};
 
 use super::blocking::{Opener, converse};
 use super::client::LuaClient;
@@ -145,10 +145,6 @@ impl Workload for LuaLoad {
 
     fn statements(&self) -> &[Statement] {
         &[]
-    }
-
-    fn recovery(&self) -> Option<StatementId> {
-        None
     }
 
     fn timed_from_begin(&self) -> bool {

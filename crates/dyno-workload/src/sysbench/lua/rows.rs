@@ -1,10 +1,10 @@
 //! Rows of an answer on their way into Lua: one string in which each value stands behind four bytes, its length plus
 //! one, or zero for NULL. `result:fetch_row()` takes it apart, so that rows nobody fetches cost one copy.
 
+use std::fmt::Display;
 use std::io::Write as _;
 
-use dyno_engine::workload::Reply;
-use dyno_wire::my;
+use dyno_engine::workload::{Field, Reply};
 
 use super::question::RowsWanted;
 
@@ -37,31 +37,22 @@ impl AnswerRows {
 
     pub(super) fn take(&mut self, part: &Reply<'_>) {
         match part {
-            Reply::Row(row) => self.row(row.len(), |rows| row.columns().for_each(|value| rows.value(value))),
-            Reply::MyRow(row) => self.row(row.len(), |rows| {
-                row.columns().for_each(|value| match value {
-                    my::value::Value::Null => rows.value(None),
-                    my::value::Value::Bytes(bytes) => rows.value(Some(bytes)),
-                    value => rows.shown(value),
+            Reply::Row(row) => self.row(row.columns(), |rows| {
+                row.for_each(|field| match field {
+                    Field::Null => rows.value(None),
+                    Field::Text(text) => rows.value(Some(text)),
+                    Field::Other(value) => rows.shown(value),
                 });
             }),
-            Reply::Columns(columns) => {
-                self.next_result();
-                self.columns = columns.columns().count() as u32;
+            Reply::Rows(columns) => {
+                // Of several results the last one stays.
+                if std::mem::take(&mut self.complete) {
+                    self.start(self.wanted);
+                }
+                self.columns = *columns as u32;
             }
-            Reply::MyColumn(_) => {
-                self.next_result();
-                self.columns += 1;
-            }
-            Reply::Complete(_) | Reply::MyOk(_) => self.complete = true,
-            Reply::Notice(_) | Reply::CopyOut => {}
-        }
-    }
-
-    /// Of several results the last one stays.
-    fn next_result(&mut self) {
-        if std::mem::take(&mut self.complete) {
-            self.start(self.wanted);
+            Reply::Complete => self.complete = true,
+            Reply::Column(_) | Reply::Notice(_) | Reply::CopyOut => {}
         }
     }
 
@@ -83,8 +74,8 @@ impl AnswerRows {
         self.bytes.extend_from_slice(value);
     }
 
-    /// A value of MySQL's binary protocol, as its text protocol has it.
-    fn shown(&mut self, value: my::value::Value<'_>) {
+    /// A value that is no text yet.
+    fn shown(&mut self, value: &dyn Display) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(&[0; 4]);
         // Writing to memory cannot fail.
