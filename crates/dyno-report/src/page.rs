@@ -215,7 +215,7 @@ mod tests {
     use dyno_results::document::{LoadColumns, Metric, Run, SCHEMA, Timeline};
     use std::io::Read as _;
 
-    use dyno_results::event::{Notice, Outcome, Setting, Settings, Target};
+    use dyno_results::event::{Notice, Outcome, Setting, SettingFacts, Settings, Target};
     use dyno_results::fold::fold;
     use dyno_results::spec::RunSpec;
 
@@ -266,6 +266,7 @@ mod tests {
                     changed: true,
                     durability: true,
                 }],
+                facts: SettingFacts { crash_corrupts: vec![HOSTILE.to_owned()], ..SettingFacts::default() },
             }],
             found: vec![],
             data: vec![],

@@ -217,11 +217,37 @@ pub struct Host {
     pub transparent_hugepages: Option<String>,
 }
 
-/// Settings of a target: those that differ from the product's default, and all that bear on durability.
+/// Settings of a target: those that differ from the product's default, and all that bear on durability, which come first.
+/// Among the others those come first that most often decide a benchmark.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     pub target: String,
     pub rows: Vec<Setting>,
+    #[serde(default)]
+    pub facts: SettingFacts,
+}
+
+/// What the settings come to, in terms that hold for every product: findings judge by these and know no setting. Reasons
+/// are in the product's own words, `fsync is off`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SettingFacts {
+    /// Why a crash of the machine may corrupt the data, or lose any part of them.
+    pub crash_corrupts: Vec<String>,
+    /// Why a crash may lose the last acknowledged commits.
+    pub crash_loses_last: Vec<String>,
+    /// The settings by which neither happens; `None` where not all that decide are known.
+    pub durable_by: Option<String>,
+    /// What a reader wants beside that and what decides nothing: `wal_level replica`.
+    pub durability_details: Vec<String>,
+    /// What makes it durable: `set synchronous_commit = on`; `None` where it is, or nothing is known.
+    pub durability_advice: Option<String>,
+    /// The log's file is opened to be written through, so that no sync of it is counted.
+    pub log_written_through: bool,
+    /// What the server reads is not in the operating system's cache.
+    pub bypasses_system_cache: bool,
+    /// The setting that says after how long a checkpoint begins.
+    pub checkpoint_setting: Option<String>,
 }
 
 /// One setting of a server.

@@ -16,7 +16,7 @@ pub mod statistics;
 pub mod store;
 mod summary;
 mod timeline;
-mod words;
+pub mod words;
 
 #[cfg(test)]
 #[path = "tests/fixture.rs"]

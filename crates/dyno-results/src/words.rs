@@ -22,7 +22,8 @@ pub(crate) fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<
 }
 
 /// `fsync, synchronous_commit and full_page_writes`
-pub(crate) fn list<T: AsRef<str>>(items: &[T]) -> String {
+#[must_use]
+pub fn list<T: AsRef<str>>(items: &[T]) -> String {
     match items {
         [] => String::new(),
         [only] => only.as_ref().to_owned(),

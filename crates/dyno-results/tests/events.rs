@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use dyno_results::event::{
     Arrival, Check, Data, Distribution, Embedded, Event, Finding, Finished, Hook, HookTime, Host, Interval,
-    Notice, Outcome, Pool, PrepareStep, Queries, Sample, ServerChanged, Setting, Settings, Severity, Stage,
-    StageFinished, StageKind, Stamped, Started, Subject, Table, Target, TargetLost, TypeInterval,
+    Notice, Outcome, Pool, PrepareStep, Queries, Sample, ServerChanged, Setting, SettingFacts, Settings,
+    Severity, Stage, StageFinished, StageKind, Stamped, Started, Subject, Table, Target, TargetLost,
+    TypeInterval,
 };
 use dyno_results::latency::Latency;
 use dyno_results::spec::RunSpec;
@@ -58,6 +59,16 @@ fn every_event() -> Vec<Event> {
                 changed: false,
                 durability: false,
             }],
+            facts: SettingFacts {
+                crash_corrupts: vec![text()],
+                crash_loses_last: vec![text()],
+                durable_by: some(),
+                durability_details: vec![text()],
+                durability_advice: some(),
+                log_written_through: true,
+                bypasses_system_cache: true,
+                checkpoint_setting: some(),
+            },
         }),
         Event::Data(Data {
             target: text(),

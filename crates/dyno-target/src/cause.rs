@@ -1,7 +1,10 @@
 //! What is behind a server's error, in either protocol: the one table of the errors that dyno has something to say about.
+//! A driver has its own.
 //! What helps is said where it is known what was being done.
 
 use dyno_wire::server_error::ServerError;
+
+use crate::drivers;
 
 /// Behind errors of several codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +44,7 @@ impl Cause {
         match error {
             ServerError::Postgres(error) => Self::of_state(error.code.as_str()),
             ServerError::MySql(error) => Self::of_number(error.number, &error.message),
-            ServerError::Driver(error) => Self::of_name(error.code, &error.message),
+            ServerError::Driver(error) => drivers::cause(error),
         }
     }
 
@@ -57,22 +60,6 @@ impl Cause {
             "42P05" | "26000" => Self::SessionShared,
             "42703" | "42804" | "42883" => Self::OtherColumns,
             "0A000" => Self::NotPreparable,
-            _ => return None,
-        })
-    }
-
-    fn of_name(code: &str, message: &str) -> Option<Self> {
-        Some(match code {
-            "SQLITE_FULL" => Self::DiskFull,
-            code if code.starts_with("SQLITE_READONLY") => Self::ReadOnly,
-            code if code.starts_with("SQLITE_BUSY") || code.starts_with("SQLITE_LOCKED") => Self::Locked,
-            "SQLITE_PERM" | "SQLITE_AUTH" => Self::Denied,
-            // One code for all that is wrong with a statement.
-            "SQLITE_ERROR" if message.starts_with("no such table") => Self::NoSuchTable,
-            "SQLITE_ERROR" if message.contains("already exists") => Self::TableExists,
-            "SQLITE_ERROR" if message.contains("no column") || message.contains("no such column") => {
-                Self::OtherColumns
-            }
             _ => return None,
         })
     }

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use dyno_engine::driver::Driver;
+use dyno_wire::server_error::DriverError;
 
 use crate::Capabilities;
+use crate::cause::Cause;
 use crate::connection::{Connection, QueryError};
 use crate::inspect::Inspector;
 use crate::product::{Product, Recognised};
@@ -24,6 +26,8 @@ pub(crate) struct DriverKind {
     pub(crate) product: &'static Product,
     pub(crate) recognise: fn(&mut Connection) -> Result<Recognised, QueryError>,
     pub(crate) inspector: &'static Inspector,
+    /// What is behind an error; `None` where it is another kind's, or nothing further is known.
+    pub(crate) cause: fn(&DriverError) -> Option<Cause>,
 }
 
 /// A target that is reached by a driver.
@@ -40,6 +44,11 @@ pub struct DriverTarget {
 /// Reads a target's name; `None` where it names nothing that has a driver.
 pub(crate) fn parse(text: &str) -> Option<Result<DriverTarget, TargetError>> {
     KINDS.iter().find_map(|kind| (kind.parse)(text))
+}
+
+/// What is behind an error of a driver.
+pub(crate) fn cause(error: &DriverError) -> Option<Cause> {
+    KINDS.iter().find_map(|kind| (kind.cause)(error))
 }
 
 /// Whether a text begins as the name of a target does that has a driver.

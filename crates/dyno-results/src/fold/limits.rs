@@ -9,7 +9,7 @@ mod driver;
 mod host;
 
 use crate::document::{Limit, Report, StageResult};
-use crate::event::{Host, Settings, Target};
+use crate::event::{Host, Target};
 use crate::format;
 use crate::statistics::saturation::LoadStep;
 
@@ -35,7 +35,6 @@ pub(super) fn limits(ladder: &[&StageResult], from: usize, known: &Report) -> Ve
         last_good: good.last().copied(),
         target: known.target(name),
         host: known.server_host(name),
-        settings: known.settings.iter().find(|settings| settings.target == name),
     };
     let lowest = good.first().map(|lowest| Scene {
         given_way: std::slice::from_ref(lowest),
@@ -73,7 +72,6 @@ struct Scene<'a> {
     last_good: Option<&'a StageResult>,
     target: Option<&'a Target>,
     host: Option<&'a Host>,
-    settings: Option<&'a Settings>,
 }
 
 impl Scene<'_> {

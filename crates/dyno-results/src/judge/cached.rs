@@ -1,6 +1,6 @@
 //! `cached`: the data fit into memory, so that reads say nothing of the disk.
 
-use super::evidence::{headlines, setting};
+use super::evidence::{facts, headlines};
 use crate::document::Report;
 use crate::event::{Data, Finding, Severity, Subject};
 use crate::format;
@@ -24,7 +24,7 @@ fn judge_data(report: &Report, data: &Data) -> Option<Finding> {
                 format::bytes(cache)
             ));
         }
-        if bypasses_the_system(report, &data.target) {
+        if facts(report, &data.target).is_some_and(|facts| facts.bypasses_system_cache) {
             return None;
         }
         let memory =
@@ -55,12 +55,6 @@ fn judge_data(report: &Report, data: &Data) -> Option<Finding> {
             data than the host has memory"
                 .to_owned(),
     })
-}
-
-/// InnoDB with O_DIRECT, its default of late, leaves nothing in the operating system's cache.
-fn bypasses_the_system(report: &Report, target: &str) -> bool {
-    setting(report, target, "innodb_flush_method")
-        .is_some_and(|row| row.durability && row.value.starts_with("O_DIRECT"))
 }
 
 /// Of the headline stages of this workload, the one that hit least.

@@ -1,87 +1,48 @@
 //! `durability-off`, `durability-relaxed`, `durable`: what a crash would do to what was acknowledged.
 
-mod innodb;
-mod postgresql;
-mod sqlite;
 mod syncs;
 
-use super::evidence::{headlines, writes};
+use super::evidence::{facts, headlines, writes};
 use crate::document::Report;
-use crate::event::{Finding, Host, Setting, Severity, Subject, Target};
+use crate::event::{Finding, Host, Severity, Subject, Target};
 use crate::words::list;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     report.targets.iter().filter_map(|target| judge_target(report, target)).collect()
 }
 
-/// What a server's settings come to.
-struct DurabilityFacts {
-    /// A crash of the machine may corrupt the data, or lose any part of them.
-    off: Vec<String>,
-    /// A crash may lose the last commits.
-    relaxed: Vec<String>,
-    /// The settings that make it durable, where all of them are known; nothing else stands against it then.
-    durable: Option<String>,
-    /// Mentioned beside the verdict, and no part of it.
-    details: Vec<String>,
-    advice_off: &'static str,
-    advice_relaxed: &'static str,
-}
-
-/// The settings of a target that bear on durability there: what another product merely shows is not among them.
-struct Settings<'a>(Vec<&'a Setting>);
-
-impl<'a> Settings<'a> {
-    fn of(report: &'a Report, target: &str) -> Self {
-        let of_target = report.settings.iter().filter(|settings| settings.target == target);
-        Self(of_target.flat_map(|settings| &settings.rows).filter(|row| row.durability).collect())
-    }
-
-    fn value(&self, name: &str) -> Option<&'a str> {
-        self.0.iter().find(|row| row.name == name).map(|row| row.value.as_str())
-    }
-
-    /// Those that are known, `wal_level replica`.
-    fn listed(&self, names: &[&str]) -> Vec<String> {
-        names.iter().filter_map(|name| Some(format!("{name} {}", self.value(name)?))).collect()
-    }
-}
-
 fn judge_target(report: &Report, target: &Target) -> Option<Finding> {
-    let settings = Settings::of(report, &target.name);
-    let has = |name| settings.value(name).is_some();
-    let mut verdict = match () {
-        () if has(innodb::COMMIT) => innodb::judge(&settings),
-        () if has(sqlite::JOURNAL) => sqlite::judge(&settings),
-        () => postgresql::judge(&settings),
-    };
+    let facts = facts(report, &target.name).cloned().unwrap_or_default();
+    let (mut off, mut relaxed, mut advice) =
+        (facts.crash_corrupts.clone(), facts.crash_loses_last.clone(), facts.durability_advice.clone());
     let unlogged = unlogged_tables(report, &target.name);
     if !unlogged.is_empty() {
-        verdict.off.push(format!("unlogged: {}", list(&unlogged)));
+        off.push(format!("unlogged: {}", list(&unlogged)));
     }
     if in_memory(report, target) {
-        verdict.off.push("its files lie in memory (tmpfs)".to_owned());
-        verdict.advice_off = "for a durable figure, put the data directory on a disk";
+        off.push("its files lie in memory (tmpfs)".to_owned());
+        advice = Some("put the data directory on a disk".to_owned());
     }
-    if verdict.off.is_empty() && verdict.relaxed.is_empty() && verdict.durable.is_some() {
-        verdict.relaxed.extend(syncs::missing(report, &settings, &target.name));
+    if off.is_empty() && relaxed.is_empty() && facts.durable_by.is_some() {
+        relaxed.extend(syncs::missing(report, &facts, &target.name));
     }
-    if verdict.off.is_empty() && target.embedded.as_ref().is_some_and(|embedded| embedded.unsafe_profile) {
-        verdict.off.push("the server has an unsafe profile".to_owned());
+    if off.is_empty() && target.embedded.as_ref().is_some_and(|embedded| embedded.unsafe_profile) {
+        off.push("the server has an unsafe profile".to_owned());
     }
-    let (code, severity, evidence, advice) = if !verdict.off.is_empty() {
+    let advice = advice.map(|advice| format!("; for a durable figure, {advice}")).unwrap_or_default();
+    let (code, severity, evidence, advice) = if !off.is_empty() {
         (
             "durability-off",
             severity(report, target),
-            format!("a crash may lose or corrupt acknowledged commits: {}", list(&verdict.off)),
-            format!("compare only with results that are as unsafe; {}", verdict.advice_off),
+            format!("a crash may lose or corrupt acknowledged commits: {}", list(&off)),
+            format!("compare only with results that are as unsafe{advice}"),
         )
-    } else if !verdict.relaxed.is_empty() {
+    } else if !relaxed.is_empty() {
         (
             "durability-relaxed",
             severity(report, target),
-            format!("a crash may lose the last acknowledged commits: {}", list(&verdict.relaxed)),
-            format!("compare only with results of the same durability; {}", verdict.advice_relaxed),
+            format!("a crash may lose the last acknowledged commits: {}", list(&relaxed)),
+            format!("compare only with results of the same durability{advice}"),
         )
     } else {
         let changed = report.server_changes.iter().filter(|changed| changed.target == target.name);
@@ -90,14 +51,15 @@ fn judge_target(report: &Report, target: &Target) -> Option<Finding> {
             return None;
         }
         let advice = "nothing to do; compare with durable results only";
-        let evidence = format!("settings promise durability: {}", verdict.durable.clone()?);
+        let evidence = format!("settings promise durability: {}", facts.durable_by?);
         ("durable", Severity::Note, evidence, advice.to_owned())
     };
+    let details = facts.durability_details.join(", ");
     Some(Finding {
         code: code.to_owned(),
         severity,
         subject: Subject::of_target(&target.name),
-        evidence: verdict.with_details(evidence),
+        evidence: if details.is_empty() { evidence } else { format!("{evidence} ({details})") },
         advice,
     })
 }
@@ -109,12 +71,6 @@ fn severity(report: &Report, target: &Target) -> Severity {
         .filter(|(series, _)| series.target == target.name)
         .all(|(_, result)| writes(result) == Some(false));
     if reads_only { Severity::Note } else { Severity::Doubt }
-}
-
-impl DurabilityFacts {
-    fn with_details(&self, evidence: String) -> String {
-        if self.details.is_empty() { evidence } else { format!("{evidence} ({})", self.details.join(", ")) }
-    }
 }
 
 /// What is in memory is gone with the machine, whatever is synced. In runs of before the disk is known of the host alone, and

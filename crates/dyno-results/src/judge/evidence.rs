@@ -1,7 +1,7 @@
 //! What several rules look up in a report. `None` always means that the report does not say.
 
 use crate::document::{Report, Series, StageResult};
-use crate::event::{Arrival, Setting, StageKind, Subject};
+use crate::event::{Arrival, Setting, SettingFacts, StageKind, Subject};
 use crate::{format, headline};
 
 /// A transaction counts as one that writes where at least this many rows change for each.
@@ -55,6 +55,11 @@ pub(super) fn stage_name(result: &StageResult) -> String {
         }
         _ => format!("the {kind} of {seconds} at {clients}"),
     }
+}
+
+/// What a target's settings come to; `None` where they were not read.
+pub(super) fn facts<'a>(report: &'a Report, target: &str) -> Option<&'a SettingFacts> {
+    report.settings.iter().find(|settings| settings.target == target).map(|settings| &settings.facts)
 }
 
 pub(super) fn setting<'a>(report: &'a Report, target: &str, name: &str) -> Option<&'a Setting> {

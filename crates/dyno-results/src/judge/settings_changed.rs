@@ -5,91 +5,17 @@ use crate::document::Report;
 use crate::event::{Finding, Setting, Settings, Severity, Subject};
 use crate::format;
 
-/// Settings that are named.
+/// Settings that are named: the first, which are the weightiest.
 const SHOWN: usize = 6;
-/// Those that most often decide a benchmark of PostgreSQL or of InnoDB, the weightiest first.
-const WEIGHTY: [&str; 48] = [
-    "fsync",
-    "synchronous_commit",
-    "full_page_writes",
-    "shared_buffers",
-    "max_wal_size",
-    "autovacuum",
-    "checkpoint_timeout",
-    "wal_level",
-    "wal_compression",
-    "wal_buffers",
-    "commit_delay",
-    "checkpoint_completion_target",
-    "effective_io_concurrency",
-    "io_method",
-    "huge_pages",
-    "work_mem",
-    "maintenance_work_mem",
-    "effective_cache_size",
-    "random_page_cost",
-    "jit",
-    "max_parallel_workers_per_gather",
-    "max_worker_processes",
-    "default_statistics_target",
-    "max_connections",
-    "innodb_flush_log_at_trx_commit",
-    "innodb_doublewrite",
-    "innodb_flush_method",
-    "innodb_buffer_pool_size",
-    "innodb_redo_log_capacity",
-    "innodb_log_file_size",
-    "log_bin",
-    "sync_binlog",
-    "innodb_io_capacity",
-    "innodb_io_capacity_max",
-    "innodb_log_buffer_size",
-    "innodb_buffer_pool_instances",
-    "innodb_page_size",
-    "innodb_adaptive_hash_index",
-    "innodb_thread_concurrency",
-    "innodb_dedicated_server",
-    "innodb_use_native_aio",
-    "thread_handling",
-    "thread_pool_size",
-    "transaction_isolation",
-    "performance_schema",
-    "table_open_cache",
-    "query_cache_type",
-    "query_cache_size",
-];
-/// Places, names, languages and logs: they do not make a server faster or slower by themselves.
-const WEIGHTLESS_BEGINNINGS: [&str; 17] = [
-    "application_name",
-    "client_encoding",
-    "cluster_name",
-    "config_file",
-    "data_directory",
-    "datestyle",
-    "default_text_search_config",
-    "dynamic_library_path",
-    "external_pid_file",
-    "hba_file",
-    "ident_file",
-    "lc_",
-    "listen_addresses",
-    "log_timezone",
-    "port",
-    "timezone",
-    "unix_socket_",
-];
-
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     report.settings.iter().filter_map(judge_target).collect()
 }
 
 fn judge_target(settings: &Settings) -> Option<Finding> {
-    let mut changed: Vec<&Setting> =
-        settings.rows.iter().filter(|row| row.changed && bears_weight(row)).collect();
+    let changed: Vec<&Setting> = settings.rows.iter().filter(|row| row.changed).collect();
     if changed.is_empty() {
         return None;
     }
-    changed.sort_by_key(|row| (weight(row), row.name.clone()));
     let mut shown: Vec<String> = changed.iter().take(SHOWN).map(|row| describe(row)).collect();
     if changed.len() > SHOWN {
         shown.push(format!("and {} more", changed.len() - SHOWN));
@@ -106,15 +32,6 @@ fn judge_target(settings: &Settings) -> Option<Finding> {
         ),
         advice: "publish the settings with the figures; the report lists them all".to_owned(),
     })
-}
-
-pub(crate) fn bears_weight(row: &Setting) -> bool {
-    let name = row.name.to_ascii_lowercase();
-    !WEIGHTLESS_BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
-}
-
-fn weight(row: &Setting) -> usize {
-    WEIGHTY.iter().position(|name| *name == row.name).unwrap_or(WEIGHTY.len())
 }
 
 /// `shared_buffers 6GB`

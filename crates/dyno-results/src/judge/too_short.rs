@@ -1,6 +1,6 @@
 //! `too-short`: no checkpoint began in a hold that writes, so that its figures lack a cost that returns for ever.
 
-use super::evidence::{headlines, setting, stage_name, writes};
+use super::evidence::{facts, headlines, setting, stage_name, writes};
 use super::gathered::{InStage, gather};
 use super::settings_changed::with_unit;
 use crate::document::{Report, StageResult};
@@ -37,8 +37,11 @@ fn evidence(result: &StageResult) -> String {
 
 /// ` than checkpoint_timeout (5min)`
 fn timeout(report: &Report, target: &str) -> String {
-    match setting(report, target, "checkpoint_timeout") {
-        Some(row) => format!(" than checkpoint_timeout ({})", with_unit(row)),
-        None => " than the server's checkpoint_timeout".to_owned(),
+    let Some(name) = facts(report, target).and_then(|facts| facts.checkpoint_setting.as_deref()) else {
+        return String::new();
+    };
+    match setting(report, target, name) {
+        Some(row) => format!(" than {name} ({})", with_unit(row)),
+        None => format!(" than the server's {name}"),
     }
 }

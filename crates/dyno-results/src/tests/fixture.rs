@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use crate::document::Report;
 use crate::event::{
     Arrival, Check, Data, Distribution, Event, Finding, Finished, Hook, HookTime, Host, Interval, Notice,
-    Outcome, Pool, PrepareStep, Sample, Setting, Settings, Severity, Stage, StageFinished, StageKind,
-    Stamped, Started, Subject, Table, Target, TargetLost, TypeInterval,
+    Outcome, Pool, PrepareStep, Sample, Setting, SettingFacts, Settings, Severity, Stage, StageFinished,
+    StageKind, Stamped, Started, Subject, Table, Target, TargetLost, TypeInterval,
 };
 use crate::fold::fold;
 use crate::latency::Latency;
@@ -313,6 +313,12 @@ fn describe(fixture: &mut Fixture) {
             setting("data_checksums", "off", false, true),
             setting("wal_level", "replica", false, true),
         ],
+        facts: SettingFacts {
+            durable_by: Some("fsync, synchronous_commit and full_page_writes are on".to_owned()),
+            durability_details: vec!["wal_level replica".to_owned(), "data_checksums off".to_owned()],
+            checkpoint_setting: Some("checkpoint_timeout".to_owned()),
+            ..SettingFacts::default()
+        },
     }));
     fixture.push(Event::Data(Data {
         target: "pg".to_owned(),

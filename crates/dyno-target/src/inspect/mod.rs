@@ -36,6 +36,10 @@ pub(crate) struct Inspector {
     pub(crate) same_host: fn(&mut Connection, SocketAddr) -> Answer<Option<bool>>,
     pub(crate) server_process: Ask<Option<ServerProcess>>,
     pub(crate) settings: fn(&mut Connection, &Recognised) -> Answer<Vec<event::Setting>>,
+    /// Those that most often decide a benchmark, the weightiest first.
+    pub(crate) weightiest: &'static [&'static str],
+    /// What settings come to that bear on durability there.
+    pub(crate) facts: fn(&SettingValues<'_>) -> event::SettingFacts,
     pub(crate) sizes: fn(&mut Connection, &[&str]) -> Answer<Sizes>,
     /// Finds out what this server has of them.
     pub(crate) statistics: fn(&mut Connection, &[String]) -> Answer<Statistics>,
@@ -116,8 +120,10 @@ pub fn settings(connection: &mut Connection, target: &str) -> Result<event::Sett
     let inspector = inspector(connection);
     connection.briefly(|connection| {
         let recognised = product::recognise(connection)?;
-        let rows = (inspector.settings)(connection, &recognised)?;
-        Ok(event::Settings { target: target.to_owned(), rows })
+        let mut rows = (inspector.settings)(connection, &recognised)?;
+        sort(&mut rows, inspector.weightiest);
+        let facts = (inspector.facts)(&SettingValues(&rows));
+        Ok(event::Settings { target: target.to_owned(), rows, facts })
     })
 }
 
@@ -144,6 +150,31 @@ pub fn data(
         memory_bytes: None,
         tables,
     })
+}
+
+/// Those that bear on durability first, and then the weightiest.
+fn sort(rows: &mut [event::Setting], weightiest: &[&str]) {
+    let place = |name: &str| weightiest.iter().position(|other| *other == name).unwrap_or(usize::MAX);
+    rows.sort_by_cached_key(|row| (!row.durability, place(&row.name), row.name.clone()));
+}
+
+/// The settings of a target that bear on durability there: what another product merely shows is not among them.
+pub(crate) struct SettingValues<'a>(pub(crate) &'a [event::Setting]);
+
+impl<'a> SettingValues<'a> {
+    pub(crate) fn get(&self, name: &str) -> Option<&'a str> {
+        self.0.iter().find(|row| row.durability && row.name == name).map(|row| row.value.as_str())
+    }
+
+    /// `fsync is off`, where the value is so.
+    pub(crate) fn says(&self, name: &str, so: impl Fn(&str) -> bool) -> Option<String> {
+        self.get(name).filter(|value| so(value)).map(|value| format!("{name} is {value}"))
+    }
+
+    /// Those that are known, `wal_level replica`.
+    pub(crate) fn listed(&self, names: &[&str]) -> Vec<String> {
+        names.iter().filter_map(|name| Some(format!("{name} {}", self.get(name)?))).collect()
+    }
 }
 
 /// How large the data is, against the server's own cache.
@@ -223,5 +254,40 @@ pub(crate) fn known<T>(answer: Result<Option<T>, QueryError>) -> Result<Option<T
     match answer {
         Err(QueryError::Server { error, .. }) if !error.ends_session() => Ok(None),
         other => other,
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Settings with these values that bear on durability, some of them changed.
+    pub(crate) fn bearing_on_durability(
+        values: &[(&str, &str)],
+        changed: &[(&str, &str)],
+    ) -> Vec<event::Setting> {
+        let kept = values.iter().filter(|(name, _)| changed.iter().all(|(other, _)| other != name));
+        kept.chain(changed).map(|(name, value)| setting(name, value, true)).collect()
+    }
+
+    fn setting(name: &str, value: &str, durability: bool) -> event::Setting {
+        event::Setting {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            unit: None,
+            default: None,
+            source: None,
+            changed: !durability,
+            durability,
+        }
+    }
+
+    #[test]
+    fn durability_comes_first_and_then_the_weightiest() {
+        let mut rows = ["zero_damaged_pages", "work_mem", "a_setting", "shared_buffers", "fsync"]
+            .map(|name| setting(name, "1", name == "fsync"));
+        sort(&mut rows, &["fsync", "shared_buffers", "work_mem"]);
+        let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+        assert_eq!(names, ["fsync", "shared_buffers", "work_mem", "a_setting", "zero_damaged_pages"]);
     }
 }

@@ -18,6 +18,8 @@ pub(super) static INSPECTOR: Inspector = Inspector {
     same_host: |_, _| Ok(Some(true)),
     server_process,
     settings,
+    weightiest: &[],
+    facts: super::facts::facts,
     sizes,
     statistics: |connection, _| Ok(Statistics::of(FileStatistics { file: file(connection)? }, Vec::new())),
 };

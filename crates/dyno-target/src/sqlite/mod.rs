@@ -2,6 +2,7 @@
 //! connections of this process to the same file.
 
 mod dialect;
+mod facts;
 mod inspect;
 mod session;
 mod settings;
@@ -41,6 +42,7 @@ pub(crate) static KIND: DriverKind = DriverKind {
     product: &dialect::SQLITE,
     recognise,
     inspector: &inspect::INSPECTOR,
+    cause: facts::cause,
 };
 
 fn recognise(connection: &mut crate::Connection) -> Result<Recognised, QueryError> {

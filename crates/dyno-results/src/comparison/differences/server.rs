@@ -5,7 +5,7 @@ use crate::comparison::document::Difference;
 use crate::comparison::side::{Member, Side};
 use crate::event::{Finding, HookTime, Host, Setting, Severity};
 use crate::format;
-use crate::judge::settings_changed::{bears_weight, with_unit};
+use crate::judge::settings_changed::with_unit;
 use crate::words::list;
 
 /// Settings that are named.
@@ -16,8 +16,8 @@ const MEMORY_TOLERANCE: f64 = 1.02;
 const DURABILITY: Aspect = Aspect {
     name: "durability",
     severity: Severity::Invalid,
-    advice: "what was acknowledged must survive a crash on every side or on none: set fsync, synchronous_commit, \
-             innodb_flush_log_at_trx_commit and sync_binlog to match, and run again",
+    advice: "what was acknowledged must survive a crash on every side or on none: set what is named here to match, \
+             and run again",
 };
 const PRODUCT: Aspect = Aspect {
     name: "product",
@@ -279,10 +279,7 @@ fn settings(sides: &[Side]) -> Option<Difference> {
     let rows = |side: &Side| -> Vec<Setting> {
         let Some(member) = side.members.first() else { return Vec::new() };
         let of_target = member.report().settings.iter().filter(|settings| settings.target == member.target);
-        of_target
-            .flat_map(|settings| settings.rows.clone())
-            .filter(|row| !row.durability && bears_weight(row))
-            .collect()
+        of_target.flat_map(|settings| settings.rows.clone()).filter(|row| !row.durability).collect()
     };
     let all: Vec<Vec<Setting>> = sides.iter().map(rows).collect();
     let mut names: Vec<&str> = Vec::new();

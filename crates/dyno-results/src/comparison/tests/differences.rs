@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::*;
 use crate::comparison::{Evidence, compare};
 use crate::event::{
-    Arrival, Data, Distribution, Embedded, Event, Hook, HookTime, Host, Outcome, Stage, Table, Target,
-    TargetLost,
+    Arrival, Data, Distribution, Embedded, Event, Hook, HookTime, Host, Outcome, SettingFacts, Stage, Table,
+    Target, TargetLost,
 };
 use crate::fixture::{Fixture, GIB, clean_fixture};
 
@@ -82,12 +82,12 @@ fn stages(fixture: &mut Fixture, change: impl Fn(&mut Stage)) {
     }
 }
 
-fn set(fixture: &mut Fixture, name: &str, value: &str) {
+/// A crash would do what `change` says of the settings.
+fn not_durable(fixture: &mut Fixture, change: fn(&mut SettingFacts, Vec<String>), setting: &str) {
     for stamped in &mut fixture.events {
         if let Event::Settings(settings) = &mut stamped.event {
-            for row in settings.rows.iter_mut().filter(|row| row.name == name) {
-                row.value = value.to_owned();
-            }
+            settings.facts.durable_by = None;
+            change(&mut settings.facts, vec![format!("{setting} is off")]);
         }
     }
 }
@@ -192,15 +192,16 @@ fn data_that_lie_in_memory_on_one_side_only_are_doubted() {
 
 #[test]
 fn what_is_acknowledged_must_survive_on_both_or_neither() {
-    for (name, value, class) in [
-        ("fsync", "off", "off"),
-        ("synchronous_commit", "off", "relaxed"),
-        ("full_page_writes", "off", "off"),
-    ] {
-        let found = with_change(|fixture| set(fixture, name, value));
+    type Change = fn(&mut SettingFacts, Vec<String>);
+    let changes: [(Change, &str, &str); 2] = [
+        (|facts, why| facts.crash_corrupts = why, "fsync", "off"),
+        (|facts, why| facts.crash_loses_last = why, "synchronous_commit", "relaxed"),
+    ];
+    for (change, name, class) in changes {
+        let found = with_change(|fixture| not_durable(fixture, change, name));
         let said = format!("{name} is off");
         assert_found(&found, "durability", Severity::Invalid, &["durable", class, &said]);
-        let both = after(|fixture| set(fixture, name, value), |_| ());
+        let both = after(|fixture| not_durable(fixture, change, name), |_| ());
         assert!(both.iter().all(|difference| difference.aspect != "durability"), "{both:?}");
     }
     let unknown = with_change(|fixture| {
@@ -470,18 +471,16 @@ fn settings_of_one_product_that_were_changed_are_noted() {
         for stamped in &mut fixture.events {
             if let Event::Settings(settings) = &mut stamped.event {
                 settings.rows.push(crate::fixture::setting("work_mem", "64MB", true, false));
-                settings.rows.push(crate::fixture::setting("port", "5433", true, false));
             }
         }
     });
     assert_found(&found, "settings", Severity::Note, &["work_mem at its default (a)", "work_mem 64MB (b)"]);
-    assert!(found.iter().all(|difference| !difference.text.contains("port")), "{found:?}");
 }
 
 #[test]
 fn the_gravest_comes_first_and_each_is_a_finding() {
     let found = with_change(|fixture| {
-        set(fixture, "fsync", "off");
+        not_durable(fixture, |facts, why| facts.crash_corrupts = why, "fsync");
         targets(fixture, |target| target.version = Some("18.1".to_owned()));
         stages(fixture, |stage| stage.protocol = "simple".to_owned());
     });

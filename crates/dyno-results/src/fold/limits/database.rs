@@ -34,8 +34,7 @@ pub(super) fn log(scene: &Scene<'_>) -> Option<Limit> {
 
 /// InnoDB's log with too much in it that no checkpoint has passed.
 fn redo_full(scene: &Scene<'_>) -> Option<Limit> {
-    let capacity = scene.read("checkpoint_age_limit_bytes").or_else(|| redo_capacity_set(scene));
-    let capacity = capacity.filter(|capacity| *capacity > 0.0)?;
+    let capacity = scene.read("checkpoint_age_limit_bytes").filter(|capacity| *capacity > 0.0)?;
     let share = |result: &StageResult| Some(result.reading("checkpoint_age_bytes")? / capacity);
     let used = scene.mean(share).filter(|used| *used >= REDO_FULL)?;
     let evidence = format!(
@@ -45,12 +44,6 @@ fn redo_full(scene: &Scene<'_>) -> Option<Limit> {
         scene.before(share)
     );
     Some(limit("log", used, evidence))
-}
-
-/// Of runs in which it was not read: settings tell it only where somebody has changed it.
-fn redo_capacity_set(scene: &Scene<'_>) -> Option<f64> {
-    let rows = &scene.settings?.rows;
-    rows.iter().find(|row| row.name == "innodb_redo_log_capacity")?.value.parse().ok()
 }
 
 /// Sessions that write or sync the log, or wait until another has: PostgreSQL's `Log`, MySQL's `Commit`.

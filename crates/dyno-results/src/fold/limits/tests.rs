@@ -1,8 +1,8 @@
 //! What is at its limit is named, and what is not, or was not read, is not.
 
 use crate::document::{Limit, Saturation};
-use crate::event::{Event, Host, Interval, Pool, Settings, StageKind, Stamped};
-use crate::fixture::{Fixture, FixtureStage, saturated_ladder, setting, target, wobble};
+use crate::event::{Event, Host, Interval, Pool, StageKind, Stamped};
+use crate::fixture::{Fixture, FixtureStage, saturated_ladder, target, wobble};
 use crate::fold::fold;
 
 /// The saturation of a ladder that was saturated at 8 clients, with what `read` sets for each rung.
@@ -12,9 +12,6 @@ fn given_way(same_host: bool, read: impl Fn(&mut Fixture, f64)) -> Saturation {
     let roles = if same_host { vec!["driver".to_owned(), "pg".to_owned()] } else { vec!["pg".to_owned()] };
     let host = Host { roles, cpus: Some(8), cpus_limit: same_host.then_some(2.0), ..Host::default() };
     fixture.push(Event::Host(host));
-    let mut redo = setting("innodb_redo_log_capacity", "100000000", true, false);
-    redo.unit = Some("B".to_owned());
-    fixture.push(Event::Settings(Settings { target: "pg".to_owned(), rows: vec![redo] }));
     saturated_ladder(&mut fixture, read);
     let saturation = fold(&fixture.events).series[0].saturation.clone().unwrap();
     assert_eq!((saturation.clients, saturation.last_good), (8, Some(2)));
@@ -205,15 +202,8 @@ fn a_log_that_everybody_waits_for_is_named() {
     }
     // Files and latches that are not the log's.
     none(|fixture, load| waits(fixture, &[("IO", 6.0 * load), ("Log", 2.0), ("CPU", 2.0)]));
-    only(
-        |fixture, load| fixture.read("database", "checkpoint_age_bytes", 8e7 * load),
-        "log",
-        &["80% of the redo log's 95.4 MiB"],
-    );
-    none(|fixture, load| fixture.read("database", "checkpoint_age_bytes", 6e7 * load));
 }
 
-/// A server whose log has the size it came with tells none of it among its settings.
 #[test]
 fn a_redo_log_is_full_by_what_the_server_says_of_it() {
     let aged = |age: f64| {

@@ -1,7 +1,7 @@
 //! Whether the log was synced as often as the settings promise. All clients may share a sync, but no more than there are.
 
-use super::Settings;
 use crate::document::{Report, StageResult};
+use crate::event::SettingFacts;
 use crate::format;
 use crate::judge::evidence::headlines;
 
@@ -9,11 +9,8 @@ use crate::judge::evidence::headlines;
 const SLACK: f64 = 2.0;
 
 /// Fewer syncs than the commits of a stage could share. `None` where there were enough, or it cannot be told.
-pub(super) fn missing(report: &Report, settings: &Settings<'_>, target: &str) -> Option<String> {
-    // A log that is opened to be written through needs no sync, and counts none.
-    let through =
-        |name: &str, prefix: &str| settings.value(name).is_some_and(|value| value.starts_with(prefix));
-    if through("wal_sync_method", "open_") || through("innodb_flush_method", "O_DSYNC") {
+pub(super) fn missing(report: &Report, facts: &SettingFacts, target: &str) -> Option<String> {
+    if facts.log_written_through {
         return None;
     }
     let stages = headlines(report).into_iter().filter(|(series, _)| series.target == target);

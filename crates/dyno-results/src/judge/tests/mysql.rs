@@ -1,87 +1,8 @@
-//! What the rules make of MySQL's settings, numbers and sizes.
+//! What the rules make of MySQL's numbers and sizes.
 
-use super::{clean_report, found, hold, must_be_silent, must_find, set};
-use crate::document::Report;
+use super::{clean_report, found, hold, must_be_silent, must_find};
 use crate::event::Severity;
-use crate::fixture::{GIB, setting};
-
-/// The clean run on a server with InnoDB, durable as it stands.
-fn on_innodb() -> Report {
-    let mut report = clean_report();
-    report.settings[0].rows = [
-        ("innodb_flush_log_at_trx_commit", "1"),
-        ("innodb_doublewrite", "ON"),
-        ("innodb_flush_method", "O_DIRECT"),
-        ("innodb_redo_log_enabled", "ON"),
-        ("log_bin", "ON"),
-        ("sync_binlog", "1"),
-    ]
-    .map(|(name, value)| setting(name, value, false, true))
-    .into();
-    report
-}
-
-#[test]
-fn innodb_that_flushes_each_commit_is_durable() {
-    let words = ["innodb_flush_log_at_trx_commit is 1", "sync_binlog is 1", "(log_bin ON)"];
-    must_find(&on_innodb(), "durable", Severity::Note, &words);
-
-    let mut report = on_innodb();
-    set(&mut report, "log_bin", "OFF");
-    set(&mut report, "sync_binlog", "0");
-    set(&mut report, "innodb_flush_log_at_trx_commit", "3");
-    must_find(&report, "durable", Severity::Note, &["innodb_flush_log_at_trx_commit is 3"]);
-    must_be_silent(&report, "durability-relaxed");
-}
-
-#[test]
-fn innodb_that_flushes_later_is_relaxed() {
-    for value in ["0", "2"] {
-        let mut report = on_innodb();
-        set(&mut report, "innodb_flush_log_at_trx_commit", value);
-        let words = ["last acknowledged commits", &format!("innodb_flush_log_at_trx_commit is {value}")];
-        must_find(&report, "durability-relaxed", Severity::Doubt, &words);
-        must_be_silent(&report, "durable");
-    }
-    for value in ["0", "1000"] {
-        let mut report = on_innodb();
-        set(&mut report, "sync_binlog", value);
-        must_find(&report, "durability-relaxed", Severity::Doubt, &[&format!("sync_binlog is {value}")]);
-    }
-}
-
-#[test]
-fn innodb_that_flushes_nothing_or_tears_pages_is_off() {
-    for (name, value) in [
-        ("innodb_doublewrite", "OFF"),
-        ("innodb_doublewrite", "DETECT_ONLY"),
-        ("innodb_flush_method", "nosync"),
-        ("innodb_flush_method", "littlesync"),
-        ("innodb_redo_log_enabled", "OFF"),
-    ] {
-        let mut report = on_innodb();
-        set(&mut report, name, value);
-        let words = ["lose or corrupt", &format!("{name} is {value}")];
-        must_find(&report, "durability-off", Severity::Doubt, &words);
-        must_be_silent(&report, "durable");
-    }
-}
-
-#[test]
-fn settings_that_a_product_only_shows_decide_nothing() {
-    let mut report = on_innodb();
-    set(&mut report, "innodb_flush_log_at_trx_commit", "0");
-    set(&mut report, "innodb_doublewrite", "OFF");
-    report.settings[0].rows.iter_mut().for_each(|row| row.durability = false);
-    for code in ["durable", "durability-off", "durability-relaxed"] {
-        must_be_silent(&report, code);
-    }
-    for unknown in ["innodb_doublewrite", "innodb_flush_method", "log_bin"] {
-        let mut report = on_innodb();
-        report.settings[0].rows.retain(|row| row.name != unknown);
-        must_be_silent(&report, "durable");
-    }
-}
+use crate::fixture::GIB;
 
 #[test]
 fn mysqls_numbers_are_named_with_what_helps() {
@@ -104,10 +25,11 @@ fn mysqls_numbers_are_named_with_what_helps() {
 
 #[test]
 fn data_in_memory_are_not_cached_where_the_server_bypasses_the_system() {
-    let mut report = on_innodb();
+    let mut report = clean_report();
+    report.settings[0].facts.bypasses_system_cache = true;
     report.data[0].database_bytes = Some(10 * GIB);
     must_be_silent(&report, "cached");
-    set(&mut report, "innodb_flush_method", "fsync");
+    report.settings[0].facts.bypasses_system_cache = false;
     must_find(&report, "cached", Severity::Note, &["host's memory of 16 GiB"]);
     report.data[0].database_bytes = Some(3 * GIB);
     must_find(&report, "cached", Severity::Note, &["server's cache of 4 GiB"]);

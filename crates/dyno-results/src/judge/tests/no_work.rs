@@ -1,6 +1,6 @@
 //! Writes that touched no row.
 
-use super::{must_be_silent, must_find, set};
+use super::{must_be_silent, must_find, without_syncs};
 use crate::document::Report;
 use crate::event::{Event, Queries, Severity};
 use crate::fixture::{clean_fixture, clean_report};
@@ -60,11 +60,7 @@ fn a_workload_that_does_not_tell_its_queries_or_does_not_write_is_not_judged_by_
 
 #[test]
 fn what_statements_did_says_whether_a_load_writes() {
-    let off = |queries: fn(u64) -> Queries| {
-        let mut report = with_queries(queries);
-        set(&mut report, "fsync", "off");
-        report
-    };
+    let off = |queries: fn(u64) -> Queries| without_syncs(with_queries(queries));
     let reads = off(|done| Queries { reads: done, ..Queries::default() });
     must_find(&reads, "durability-off", Severity::Note, &["fsync"]);
     let writes = off(|done| Queries { writes: done, ..Queries::default() });

@@ -1,5 +1,6 @@
 //! What a server on MySQL's protocol says of itself. What its product keeps elsewhere, its product's file says.
 
+mod facts;
 mod files;
 mod limits;
 mod place;
@@ -19,6 +20,8 @@ pub(super) const INSPECTOR: Inspector = Inspector {
     same_host: place::same_host,
     server_process: place::server_process,
     settings: settings::settings,
+    weightiest: facts::WEIGHTIEST,
+    facts: facts::facts,
     sizes: sizes::sizes,
     statistics: MySqlStatistics::prepare,
 };

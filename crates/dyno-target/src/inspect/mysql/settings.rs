@@ -172,9 +172,7 @@ pub(super) fn settings(
     for (name, value) in missing(connection, durability, &rows)? {
         rows.insert(name.clone(), plain(name, value));
     }
-    let mut rows: Vec<event::Setting> = rows.into_values().collect();
-    rows.sort_by_key(|setting| !setting.durability);
-    Ok(rows)
+    Ok(rows.into_values().collect())
 }
 
 /// Values of the durability settings that the product's own view did not hold, among variables and status.

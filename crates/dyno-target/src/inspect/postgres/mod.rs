@@ -1,5 +1,6 @@
 //! What PostgreSQL and its relatives say of themselves.
 
+mod facts;
 mod place;
 mod settings;
 mod sizes;
@@ -17,6 +18,8 @@ pub(super) const INSPECTOR: Inspector = Inspector {
     same_host: place::same_host,
     server_process: place::server_process,
     settings: settings::settings,
+    weightiest: facts::WEIGHTIEST,
+    facts: facts::facts,
     sizes: sizes::sizes,
     statistics: PostgresStatistics::prepare,
 };

@@ -19,6 +19,7 @@ const LEFT_OUT: &[&str] = &[
     "config_file",
     "data_directory",
     "default_text_search_config",
+    "dynamic_library_path",
     "external_pid_file",
     "hba_file",
     "ident_file",
@@ -39,6 +40,8 @@ const LEFT_OUT: &[&str] = &[
     "ssl_key_file",
     "stats_temp_directory",
     "unix_socket_directories",
+    "unix_socket_group",
+    "unix_socket_permissions",
 ];
 
 /// Connection strings and shell commands, in which passwords stand now and then.
@@ -74,8 +77,7 @@ pub(super) fn settings(
                    name IN ({durability}) AS durability
             FROM pg_settings WHERE name NOT IN ({left_out})
         ) AS described
-        WHERE changed OR durability
-        ORDER BY durability DESC, name",
+        WHERE changed OR durability",
         durability = list(recognised.durability),
         left_out = list(LEFT_OUT),
     );
