@@ -275,16 +275,17 @@ mod tests {
         }
         let groups = ServerGroups::of(made.1.id(), &[]);
         let mut values = HostValues::new();
+        // The kernel counts a period when the group is stopped, and the time when it goes on.
+        let held_back = ["server_cgroup_throttled_periods_total", "server_cgroup_throttled_seconds_total"];
         for _ in 0..600 {
             groups.read(&mut values);
-            if values.get("server_cgroup_throttled_periods_total").is_some_and(|periods| *periods >= 2.0) {
+            if held_back.iter().all(|name| values.get(*name).is_some_and(|value| *value > 0.0)) {
                 break;
             }
             std::thread::sleep(std::time::Duration::from_millis(50));
         }
         assert_eq!(values["server_cgroup_cpus_limit"], 0.1);
-        assert!(values["server_cgroup_throttled_periods_total"] >= 2.0, "{values:?}");
-        assert!(values["server_cgroup_throttled_seconds_total"] > 0.0, "{values:?}");
+        assert!(held_back.iter().all(|name| values[*name] > 0.0), "{values:?}");
         assert!(values["server_cgroup_periods_total"] >= values["server_cgroup_throttled_periods_total"]);
     }
 }
