@@ -7,6 +7,8 @@ mod postgresql;
 
 use std::time::Duration;
 
+use dyno_engine::driver::BatchForm;
+
 use crate::catalog::Catalog;
 
 /// The SQL that a product understands beyond what all do.
@@ -86,6 +88,8 @@ pub enum Bulk {
     Copy { freeze: bool },
     /// `LOAD DATA LOCAL INFILE`; of a recognised server also that it is allowed there.
     LoadLocal,
+    /// By the driver, in batches of rows that are about so many bytes as text.
+    Batches { form: BatchForm, bytes: usize },
     /// By large INSERTs; why, where another way would be faster.
     Inserts { because: Option<&'static str> },
 }
@@ -93,6 +97,8 @@ pub enum Bulk {
 /// When a foreign key is made, and who checks the rows that are there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ForeignKeys {
+    /// There are none.
+    Never,
     /// It is part of `CREATE TABLE` and cannot be added.
     WithTable,
     /// It is added to the loaded rows, which the server checks.
@@ -213,6 +219,7 @@ impl Bulk {
         match self {
             Self::Copy { .. } => "COPY",
             Self::LoadLocal => "LOAD DATA LOCAL",
+            Self::Batches { .. } => "a bulk load",
             Self::Inserts { .. } => "INSERT",
         }
     }
