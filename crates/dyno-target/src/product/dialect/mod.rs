@@ -75,6 +75,10 @@ pub struct Dialect {
     /// Asks for the most bytes of a statement; `None` where more is taken than anybody sends.
     pub statement_bytes: Option<&'static str>,
 
+    /// What is replaced in a text of standard SQL, and by what; and what stands behind it.
+    pub query_texts: &'static [(&'static str, &'static str)],
+    pub query_end: &'static str,
+
     pub explain: &'static str,
     pub by_table: Access,
     pub by_index: Access,

@@ -45,6 +45,8 @@ impl Dialect {
         sort_processes: Some("SELECT current_setting('max_parallel_maintenance_workers', true)::integer + 1"),
         statement_bytes: None,
 
+        query_texts: &[],
+        query_end: "",
         explain: "EXPLAIN",
         by_table: Access {
             hint: "",
