@@ -304,6 +304,7 @@ mod tests {
             lost: vec![],
             server_changes: vec![],
             checks: vec![],
+            answers: vec![],
             findings: vec![],
             notices: vec![Notice { target: None, stage: None, text: HOSTILE.to_owned() }],
         }

@@ -57,15 +57,6 @@ pub(super) fn table(
         passes.iter().map(|passes| passes.qph.map_or(format::UNKNOWN.to_owned(), format::short)).collect();
     sheet.row("", &row("QPH", &qph));
     sheet.row("", &row("answers", &passes.iter().map(|passes| answers(passes)).collect::<Vec<_>>()));
-    for (series, passes) in all.iter().zip(&passes) {
-        for query in &passes.queries {
-            if let Some(differs) = &query.differs {
-                let text =
-                    format!("{} on {}: {}", visible(&query.query), visible(&series.target), visible(differs));
-                sheet.paragraph("", &text, Paint::bad);
-            }
-        }
-    }
     true
 }
 

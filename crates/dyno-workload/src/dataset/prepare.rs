@@ -179,7 +179,7 @@ impl<'a> Preparation<'a> {
             let range = || RowRange { rows: rows(part), next: part.first, last: part.last };
             bulk.send(connection, table, range, context)
         };
-        let total = self.tables.iter().map(|table| table.rows - table.loaded).sum();
+        let total = self.tables.iter().map(|table| (table.rows - table.loaded) * table.rows_each).sum();
         if let Some(why) = bulk.slower().filter(|_| total > 0) {
             (steps.progress)(Progress::Remark(why));
         }

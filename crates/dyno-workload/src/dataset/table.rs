@@ -21,6 +21,8 @@ pub(crate) struct Table {
     /// ([`Rows::write`](super::Rows::write)), their numbers.
     pub rows: u64,
     pub loaded: u64,
+    /// Rows of each number, about.
+    pub rows_each: u64,
     /// Rows that travel in one transaction, where not all of them have to.
     pub part_rows: u64,
     /// Where the product has several.
@@ -126,6 +128,7 @@ impl Table {
             foreign_keys: Vec::new(),
             rows: 0,
             loaded: 0,
+            rows_each: 1,
             part_rows: ROWS_PER_TRANSACTION,
             engine: "InnoDB".to_owned(),
             fill_percent: None,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use dyno_engine::workload::Row;
-use dyno_results::answer;
+use dyno_results::answer::{self, Tolerance};
 use dyno_results::event::QueryAnswer;
 use tpchgen::q_and_a::answers_sf1;
 
@@ -67,7 +67,7 @@ impl Answers {
             Some(first) if first.sql == query.sql => {
                 let first_rows = (&first.answer.rows[..], first.answer.count);
                 first.changed +=
-                    u64::from(answer::difference(first_rows, (&found.rows, found.count)).is_some());
+                    u64::from(answer::difference(first_rows, (&found.rows, found.count), Tolerance::ROUNDING).is_some());
             }
             Some(_) => {}
         }
@@ -77,10 +77,7 @@ impl Answers {
     pub(super) fn take(&self, at_scale_1: bool) -> Vec<QueryAnswer> {
         let kept = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         let stored = |(number, kept): (u8, Kept)| {
-            let expected = at_scale_1.then(|| of_specification(number));
-            let found = (&kept.answer.rows[..], kept.answer.count);
-            let wrong =
-                expected.and_then(|expected| answer::difference((&expected, expected.len() as u64), found));
+            let wrong = if at_scale_1 { wrong(number, &kept.answer) } else { None };
             let Kept { sql, answer: Answer { rows, count, digest, .. }, changed } = kept;
             let validated = at_scale_1.then_some(wrong.is_none());
             let digest = format!("{digest:016x}");
@@ -95,11 +92,24 @@ fn hash(values: &[String]) -> u64 {
     bytes.fold(FNV_OFFSET, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(FNV_PRIME))
 }
 
+/// In what an answer at scale 1 is not that of the specification.
+fn wrong(number: u8, found: &Answer) -> Option<String> {
+    let expected = of_specification(number);
+    let mut rows = found.rows.clone();
+    if number == 11 {
+        // The generator's copy of the answer has lost the last two digits of the keys.
+        for key in rows.iter_mut().filter_map(|row| row.first_mut()) {
+            key.truncate(key.len().saturating_sub(2));
+        }
+    }
+    answer::difference((&expected, expected.len() as u64), (&rows, found.count), Tolerance::TPCH)
+}
+
 /// The rows that a query returns at scale 1 with the values of the validation.
 fn of_specification(number: u8) -> Vec<Vec<String>> {
     let text = answers_sf1::answer(number.into()).unwrap_or_default();
     let lines = text.lines().filter(|line| !line.trim().is_empty()).skip(1);
-    lines.map(|line| line.split('|').map(|value| answer::normal(value.trim_start())).collect()).collect()
+    lines.map(|line| line.split('|').map(|value| answer::normal(value)).collect()).collect()
 }
 
 #[cfg(test)]

@@ -112,6 +112,7 @@ impl Table {
             indexes: with_index.enumerate().map(index).collect(),
             foreign_keys: referring.iter().map(foreign_key).collect(),
             rows: self.numbers(scale),
+            rows_each: if matches!(self, Self::Partsupp | Self::Lineitem) { 4 } else { 1 },
             part_rows: self.part_rows(scale),
             ..dataset::Table::new(self.name(), columns)
         }

@@ -18,7 +18,7 @@ use super::stage_planner::{Capacity, StagePlanner};
 use super::stages::{StageSubject, StageSum, Stages};
 use super::system::System;
 use super::target_server::TargetServer;
-use super::verification::Verification;
+use super::verification::{self, Verification};
 use super::{Context, hooks, room};
 use crate::failure::Failure;
 use crate::plan::{HookStage, LoadSource, PhasePlan, StreamPlan};
@@ -220,7 +220,9 @@ impl<'a> PhaseRun<'a> {
     pub(super) fn end(mut self, context: &Context<'_>, system: &mut System<'_>) -> Result<(), Failure> {
         self.disconnect();
         for (stream, load) in self.streams.iter().zip(&self.loads) {
-            for answer in load.answers() {
+            let answers = load.answers();
+            verification::answers(context, system.name(), &stream.plan.workload, &answers);
+            for answer in answers {
                 let (target, series) = (system.name().to_owned(), stream.plan.name.clone());
                 context.stream.emit(Event::Answer(Answer { target, series, answer }));
             }
