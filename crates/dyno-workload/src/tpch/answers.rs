@@ -66,8 +66,9 @@ impl Answers {
             }
             Some(first) if first.sql == query.sql => {
                 let first_rows = (&first.answer.rows[..], first.answer.count);
-                first.changed +=
-                    u64::from(answer::difference(first_rows, (&found.rows, found.count), Tolerance::ROUNDING).is_some());
+                first.changed += u64::from(
+                    answer::difference(first_rows, (&found.rows, found.count), Tolerance::ROUNDING).is_some(),
+                );
             }
             Some(_) => {}
         }

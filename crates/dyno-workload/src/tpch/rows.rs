@@ -200,3 +200,48 @@ fn lineitem(it: &LineItem<'_>, row: &mut impl RowWriter) {
     text(row, it.l_shipmode);
     text(row, it.l_comment);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::RowRange;
+    use crate::dataset::rows::Form;
+
+    /// All rows of a table at scale 0.01 as text, and those that the generator itself prints.
+    fn both(table: Table, printed: impl Iterator<Item = String>) -> [String; 2] {
+        let scale = Scale(0.01);
+        let range = Range { table: 0, first: 1, last: table.numbers(scale), stream: 0 };
+        let mut rows = RowRange { rows: TpchRows::of(table, scale, &range), next: 1, last: range.last };
+        let mut text = Vec::with_capacity(16 << 20);
+        rows.fill(Form::Lines, &mut text);
+        // Each value has a bar behind it.
+        let line = |printed: String| format!("{}\n", printed.trim_end_matches('|').replace('|', "\t"));
+        [String::from_utf8(text).unwrap(), printed.map(line).collect()]
+    }
+
+    #[test]
+    fn rows_are_those_that_the_generator_prints() {
+        macro_rules! check {
+            ($($table:ident $generator:ident),*) => {$(
+                let printed = $generator::new(0.01, 1, 1).iter().map(|row| row.to_string());
+                let [ours, theirs] = both(Table::$table, printed);
+                // Quantities are decimals, as the specification has them.
+                let theirs = if Table::$table == Table::Lineitem { with_decimals(&theirs) } else { theirs };
+                assert!(ours == theirs, "{}", stringify!($table));
+            )*};
+        }
+        check!(
+            Region RegionGenerator, Nation NationGenerator, Supplier SupplierGenerator, Customer CustomerGenerator,
+            Part PartGenerator, Partsupp PartSuppGenerator, Orders OrderGenerator, Lineitem LineItemGenerator
+        );
+    }
+
+    fn with_decimals(lines: &str) -> String {
+        let line = |line: &str| {
+            let mut values: Vec<String> = line.split('\t').map(str::to_owned).collect();
+            values[4] += ".00";
+            values.join("\t") + "\n"
+        };
+        lines.lines().map(line).collect()
+    }
+}
