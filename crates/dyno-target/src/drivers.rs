@@ -46,10 +46,7 @@ pub struct DriverTarget {
 }
 
 /// Reads a target's name; `None` where it names nothing that has a driver.
-pub(crate) fn parse(
-    text: &str,
-    environment: &Environment,
-) -> Option<Result<DriverTarget, TargetError>> {
+pub(crate) fn parse(text: &str, environment: &Environment) -> Option<Result<DriverTarget, TargetError>> {
     KINDS.iter().find_map(|kind| (kind.parse)(text, environment))
 }
 

@@ -15,8 +15,7 @@ pub(super) fn facts(settings: &SettingValues<'_>) -> SettingFacts {
     let on = |name| settings.says(name, |value| value == "1");
     // Rows that nobody waits for are acknowledged in memory.
     let unwaited = on(ASYNC).and_then(|it| Some(format!("{it}, {}", off(WAITS)?)));
-    let loses: Vec<String> =
-        [off(FSYNC), off(FSYNC_DIRECTORY), unwaited].into_iter().flatten().collect();
+    let loses: Vec<String> = [off(FSYNC), off(FSYNC_DIRECTORY), unwaited].into_iter().flatten().collect();
     let durable = on(FSYNC).zip(on(FSYNC_DIRECTORY)).filter(|_| loses.is_empty());
     let advice = "set fsync_after_insert and fsync_part_directory to 1 for merge_tree in the server's configuration, \
                   and wait_for_async_insert to 1";

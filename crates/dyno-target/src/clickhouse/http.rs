@@ -109,37 +109,57 @@ impl Server {
         if said.contains("clickhouse-client program") {
             return other(
                 NOT_CLICKHOUSE,
-                format!("{} is the port of ClickHouse's native protocol: name {}", self.place, http_port(said)),
+                format!(
+                    "{} is the port of ClickHouse's native protocol: name {}",
+                    self.place,
+                    http_port(said)
+                ),
             );
         }
         let advice = match status {
-            401 | 403 => "it lets this user not in: check user and password, and what is between dyno and the server",
+            401 | 403 => {
+                "it lets this user not in: check user and password, and what is between dyno and the server"
+            }
             502..=504 => "a proxy says that the server behind it does not answer",
             _ => "this is not how ClickHouse answers: check host and port",
         };
-        other(NOT_CLICKHOUSE, format!("{} answers with HTTP status {status}: {advice}; it says: {}", self.place, shortened(said)))
+        other(
+            NOT_CLICKHOUSE,
+            format!(
+                "{} answers with HTTP status {status}: {advice}; it says: {}",
+                self.place,
+                shortened(said)
+            ),
+        )
     }
 
     /// Why nothing, or not all, came back.
     pub(super) fn failed(&self, error: &ureq::Error) -> DriverError {
         let place = &self.place;
         let (code, message) = match error {
-            ureq::Error::HostNotFound => {
-                (NO_CONNECTION, format!("the host of {place} is not known: check its spelling and the name server"))
-            }
+            ureq::Error::HostNotFound => (
+                NO_CONNECTION,
+                format!("the host of {place} is not known: check its spelling and the name server"),
+            ),
             ureq::Error::Timeout(_) => (
                 NO_CONNECTION,
-                format!("{place} did not answer in time: check host and firewall, and whether the server is overloaded"),
+                format!(
+                    "{place} did not answer in time: check host and firewall, and whether the server is overloaded"
+                ),
             ),
             ureq::Error::Io(source) if source.kind() == std::io::ErrorKind::ConnectionRefused => (
                 NO_CONNECTION,
-                format!("no server listens at {place} (connection refused): start it, or check host and port (8123, with TLS 8443)"),
+                format!(
+                    "no server listens at {place} (connection refused): start it, or check host and port (8123, with TLS 8443)"
+                ),
             ),
             ureq::Error::Rustls(source) => (NO_CONNECTION, self.tls_failed(source)),
-            ureq::Error::Io(source) => match source.get_ref().and_then(|it| it.downcast_ref::<rustls::Error>()) {
-                Some(source) => (NO_CONNECTION, self.tls_failed(source)),
-                None => (CONNECTION_LOST, self.broken(&source.to_string())),
-            },
+            ureq::Error::Io(source) => {
+                match source.get_ref().and_then(|it| it.downcast_ref::<rustls::Error>()) {
+                    Some(source) => (NO_CONNECTION, self.tls_failed(source)),
+                    None => (CONNECTION_LOST, self.broken(&source.to_string())),
+                }
+            }
             other => (CONNECTION_LOST, self.broken(&other.to_string())),
         };
         DriverError { code, message, kind: DriverErrorKind::SessionLost }
@@ -149,7 +169,9 @@ impl Server {
     pub(super) fn broken(&self, reason: &str) -> String {
         let advice = match self.tls {
             true => "look into the server's log",
-            false => "look into the server's log; a port that speaks TLS wants a target that begins with clickhouses://",
+            false => {
+                "look into the server's log; a port that speaks TLS wants a target that begins with clickhouses://"
+            }
         };
         format!("{} broke the connection off: {reason}; {advice}", self.place)
     }

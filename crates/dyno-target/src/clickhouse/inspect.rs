@@ -47,7 +47,8 @@ fn limits(connection: &mut Connection) -> Result<Limits, QueryError> {
     let Some(most) = known(connection.query_value::<u32>(most))?.filter(|most| *most > 0) else {
         return Ok(Limits::default());
     };
-    let used = "SELECT toUInt32(sum(value)) FROM system.metrics WHERE metric IN ('HTTPConnection', 'TCPConnection')";
+    let used =
+        "SELECT toUInt32(sum(value)) FROM system.metrics WHERE metric IN ('HTTPConnection', 'TCPConnection')";
     let used = known(connection.query_value::<u32>(used))?;
     let free = used.map(|used| most.saturating_sub(used));
     Ok(Limits { server: Some(Limit { most, free }), ..Limits::default() })
@@ -68,11 +69,15 @@ fn same_host(connection: &mut Connection, dialled: SocketAddr) -> Result<Option<
 /// The server writes its number into a file in its directory, which nobody else may read.
 fn server_process(connection: &mut Connection) -> Result<Option<ServerProcess>, QueryError> {
     let data = "SELECT data_path FROM system.databases WHERE name = 'default'";
-    let Some(data) = known(connection.query_value::<String>(data))?.map(PathBuf::from) else { return Ok(None) };
+    let Some(data) = known(connection.query_value::<String>(data))?.map(PathBuf::from) else {
+        return Ok(None);
+    };
     let Some(directory) = data.parent().map(Path::to_owned) else { return Ok(None) };
     let status = fs::read_to_string(directory.join("status")).unwrap_or_default();
     let pid = status.lines().find_map(|line| line.strip_prefix("PID: ")?.trim().parse::<u32>().ok());
-    Ok(pid.filter(|pid| is_server(*pid)).map(|pid| ServerProcess { pid: Some(pid), data_directory: Some(directory) }))
+    Ok(pid
+        .filter(|pid| is_server(*pid))
+        .map(|pid| ServerProcess { pid: Some(pid), data_directory: Some(directory) }))
 }
 
 fn is_server(pid: u32) -> bool {

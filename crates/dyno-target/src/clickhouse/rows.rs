@@ -35,11 +35,7 @@ enum Kind {
 }
 
 /// Hands on the rows of an answer; returns how many there were. `marks`: this server marks errors.
-pub(super) fn read(
-    mut answer: impl BufRead,
-    marks: bool,
-    rows: &mut dyn RowSink,
-) -> Result<u64, Unfinished> {
+pub(super) fn read(mut answer: impl BufRead, marks: bool, rows: &mut dyn RowSink) -> Result<u64, Unfinished> {
     let mut line = Vec::new();
     if !next_line(&mut answer, &mut line, marks, |_| true)? {
         return Ok(0);

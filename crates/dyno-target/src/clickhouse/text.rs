@@ -94,7 +94,9 @@ mod tests {
 
     #[test]
     fn rows_are_told_from_effects() {
-        for sql in ["SELECT 1", " with x as (select 1) select 2", "(SELECT 1) UNION ALL SELECT 2", "show tables"] {
+        for sql in
+            ["SELECT 1", " with x as (select 1) select 2", "(SELECT 1) UNION ALL SELECT 2", "show tables"]
+        {
             assert!(returns_rows(sql), "{sql}");
         }
         for sql in ["INSERT INTO t SELECT 1", "CREATE TABLE t (a Int8)", "", "selecting"] {
