@@ -2,15 +2,17 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
+use std::process::Command;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 use dyno_engine::driver::{Batch, Driver, DriverSession, Operation, Route, RowSink, Value};
 use dyno_target::cause::Cause;
 use dyno_target::connection::QueryError;
 use dyno_target::inspect::{self, Statistics};
 use dyno_target::{Connection, Environment, Target, catalog};
-use dyno_test_servers::{ClickHouse, ClickHouseKind};
+use dyno_test_servers::{ClickHouse, ClickHouseKind, succeed};
 use dyno_wire::server_error::DriverErrorKind;
 
 const KINDS: [ClickHouseKind; 2] = [ClickHouseKind::Engine, ClickHouseKind::Server];
@@ -132,7 +134,7 @@ fn an_error_is_the_servers_own() {
         }
         let error = refused(&format!("{}?max_treads=1", server.url()));
         assert!(error.contains("UNKNOWN_SETTING") && error.contains("sent as settings"), "{kind:?}: {error}");
-        let error = refused(&server.url().replace("/default", "/nowhere"));
+        let error = refused(&format!("{}nowhere", server.url().strip_suffix("default").unwrap()));
         assert!(error.contains("UNKNOWN_DATABASE") && error.contains("create it"), "{kind:?}: {error}");
     }
 }
@@ -185,12 +187,9 @@ fn a_query_is_stopped_from_another_thread() {
         // Nothing is under way.
         canceller.cancel();
         let error = std::thread::scope(|scope| {
-            let (done, ended) = std::sync::mpsc::channel::<()>();
+            let (done, ended) = channel::<()>();
             scope.spawn(move || {
-                while ended
-                    .recv_timeout(Duration::from_millis(100))
-                    .is_err_and(|it| it == std::sync::mpsc::RecvTimeoutError::Timeout)
-                {
+                while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(Duration::from_millis(100)) {
                     canceller.cancel();
                 }
             });
@@ -238,27 +237,18 @@ fn a_server_that_goes_loses_its_sessions() {
 
 #[test]
 fn a_server_that_is_silent_is_left() {
-    // It takes connections, and says nothing.
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("clickhouse://{}/", listener.local_addr().unwrap());
-    let began = Instant::now();
     let Some(server) = ClickHouse::start(ClickHouseKind::Server) else { return };
     let mut connection = connect(&server.url());
     connection.set_answer_timeout(Duration::from_millis(200));
-    rustix_stop(server.pid(), true);
-    let error = connection.query("SELECT 1").unwrap_err();
-    rustix_stop(server.pid(), false);
-    assert!(
-        error.to_string().contains("CONNECTION_LOST") || matches!(error, QueryError::TimedOut { .. }),
-        "{error}"
-    );
-    drop((listener, url, began));
+    signal("-STOP", &server);
+    let error = connection.query("SELECT 1").unwrap_err().to_string();
+    signal("-CONT", &server);
+    assert!(error.contains("did not stop a query") && error.contains("CONNECTION_LOST"), "{error}");
+    assert!(connection.is_broken());
 }
 
-/// Stops a process, or has it go on.
-fn rustix_stop(pid: u32, stop: bool) {
-    let signal = if stop { "-STOP" } else { "-CONT" };
-    dyno_test_servers::succeed(std::process::Command::new("kill").args([signal, &pid.to_string()]));
+fn signal(name: &str, server: &ClickHouse) {
+    succeed(Command::new("kill").args([name, &server.pid().to_string()]));
 }
 
 #[test]
@@ -279,6 +269,29 @@ fn a_login_or_a_port_that_is_wrong_is_said() {
     assert!(error.contains("native protocol") && error.contains(&http), "{error}");
     let error = refused(&format!("{}?secure=1", server.url()));
     assert!(error.contains("does not speak TLS"), "{error}");
+}
+
+/// Names the server for the part of the test below that runs in a process of its own.
+const TRUSTED: &str = "DYNO_TEST_TRUSTED_CLICKHOUSE";
+
+#[test]
+fn tls_is_trusted_by_who_trusts_the_authority() {
+    if let Ok(url) = std::env::var(TRUSTED) {
+        assert_eq!(connect(&url).query_value::<u8>("SELECT 7").unwrap(), Some(7));
+        return;
+    }
+    let Some(server) = ClickHouse::start(ClickHouseKind::Server) else { return };
+    let tls = format!("localhost:{}", server.tls_address().unwrap().port());
+    let plain = server.url().replace(&server.address.to_string(), &tls);
+    let url = plain.replacen("clickhouse:", "clickhouses:", 1);
+    let error = refused(&url);
+    assert!(error.contains("certificate") && error.contains("SSL_CERT_FILE"), "{error}");
+    let error = refused(&plain);
+    assert!(error.contains("clickhouses://"), "{error}");
+    let mut trusting = Command::new(std::env::current_exe().unwrap());
+    trusting.args(["--exact", "tls_is_trusted_by_who_trusts_the_authority"]);
+    let output = trusting.env(TRUSTED, url).env("SSL_CERT_FILE", server.authority()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
 #[test]

@@ -176,6 +176,15 @@ impl Server {
         format!("{} broke the connection off: {reason}; {advice}", self.place)
     }
 
+    /// The session has closed its connection itself.
+    pub(super) fn given_up(&self) -> String {
+        format!(
+            "{} did not stop a query when it was asked to, so the connection was closed: look whether the server answers, \
+             and whether this user may run KILL QUERY",
+            self.place
+        )
+    }
+
     fn tls_failed(&self, error: &rustls::Error) -> String {
         let place = &self.place;
         match error {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use dyno_results::event;
 
@@ -35,7 +35,8 @@ pub(super) static INSPECTOR: Inspector = Inspector {
 const SIZES_EVERY: u64 = 10;
 
 fn identity(connection: &mut Connection) -> Result<Identity, QueryError> {
-    let uuid: Option<String> = known(connection.query_value("SELECT serverUUID()"))?;
+    let uuid: Option<String> =
+        known(connection.query_value("SELECT nullIf(toString(serverUUID()), toString(toUUIDOrZero('')))"))?;
     let started = known(connection.query_value::<i64>("SELECT toUnixTimestamp(now()) - uptime()"))?;
     let questions = ["SELECT currentUser()", "SELECT currentDatabase()", "SELECT ''"];
     Identity::ask(connection, uuid.into_iter().collect(), started, questions)
@@ -66,18 +67,16 @@ fn same_host(connection: &mut Connection, dialled: SocketAddr) -> Result<Option<
     Ok((ours && !over_bridge(dialled.ip())).then_some(false))
 }
 
-/// The server writes its number into a file in its directory, which nobody else may read.
+/// The server writes its number into a file in its directory, which few may read. Tables are in a directory below it.
 fn server_process(connection: &mut Connection) -> Result<Option<ServerProcess>, QueryError> {
     let data = "SELECT data_path FROM system.databases WHERE name = 'default'";
-    let Some(data) = known(connection.query_value::<String>(data))?.map(PathBuf::from) else {
-        return Ok(None);
-    };
-    let Some(directory) = data.parent().map(Path::to_owned) else { return Ok(None) };
-    let status = fs::read_to_string(directory.join("status")).unwrap_or_default();
-    let pid = status.lines().find_map(|line| line.strip_prefix("PID: ")?.trim().parse::<u32>().ok());
-    Ok(pid
-        .filter(|pid| is_server(*pid))
-        .map(|pid| ServerProcess { pid: Some(pid), data_directory: Some(directory) }))
+    let data = known(connection.query_value::<String>(data))?.map(PathBuf::from).unwrap_or_default();
+    let process = data.ancestors().find_map(|directory| {
+        let status = fs::read_to_string(directory.join("status")).ok()?;
+        let pid = status.lines().find_map(|line| line.strip_prefix("PID: ")?.trim().parse().ok())?;
+        is_server(pid).then(|| ServerProcess { pid: Some(pid), data_directory: Some(directory.to_owned()) })
+    });
+    Ok(process.filter(|_| data.is_absolute()))
 }
 
 fn is_server(pid: u32) -> bool {

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::io::{BufReader, Read as _, Write as _};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use dyno_engine::driver::{
@@ -56,6 +56,8 @@ struct Query {
     prefix: String,
     /// Its number; 0 for none.
     number: AtomicU64,
+    /// The connection was closed, because the server did not stop the query.
+    given_up: AtomicBool,
 }
 
 impl fmt::Debug for Query {
@@ -81,6 +83,7 @@ impl CancelSession for Query {
         let stops = asked.is_ok_and(|mut answer| answer.body_mut().read_to_vec().is_ok());
         // Where the server does not hear, or does not obey, the session at least need not wait.
         if !stops && self.number.load(Ordering::Acquire) == number {
+            self.given_up.store(true, Ordering::Release);
             self.agent.clone().shutdown();
         }
     }
@@ -108,6 +111,7 @@ impl ClickHouseSession {
             other: server.agent(idle, Some(KILL_TIMEOUT)),
             prefix: format!("dyno-{:016x}", rand::random::<u64>()),
             number: AtomicU64::new(0),
+            given_up: AtomicBool::new(false),
         };
         let mut session =
             Self { server, agent, statements: statements.to_vec(), query: Arc::new(query), queries: 0 };
@@ -148,7 +152,12 @@ impl ClickHouseSession {
         let answer = self.server.post(&self.agent, &parameters, encoding, body);
         let taken = answer.and_then(|answer| take(self, answer));
         self.query.number.store(0, Ordering::Release);
-        taken
+        taken.map_err(|mut error| {
+            if error.kind == DriverErrorKind::SessionLost && self.query.given_up.load(Ordering::Acquire) {
+                error.message = self.server.given_up();
+            }
+            error
+        })
     }
 
     fn lost(&self, error: &std::io::Error) -> DriverError {

@@ -11,6 +11,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use crate::cache::keep;
+use crate::certificate;
 use crate::debian::{Packages, Tree};
 use crate::patience::Patience;
 use crate::port::Port;
@@ -35,13 +36,20 @@ pub enum ClickHouseKind {
     Server,
 }
 
+/// The other ports of a server.
+#[derive(Debug)]
+struct Beside {
+    native: Port,
+    tls: Port,
+}
+
 /// A running ClickHouse, ended when dropped.
 #[derive(Debug)]
 pub struct ClickHouse {
     process: Child,
-    _directory: TempDir,
+    directory: TempDir,
     _port: Port,
-    native: Option<Port>,
+    beside: Option<Beside>,
     /// Where its HTTP interface listens, on 127.0.0.1.
     pub address: SocketAddr,
 }
@@ -61,6 +69,12 @@ impl ClickHouse {
             ClickHouseKind::Engine if !Path::new(PYTHON).exists() => Err(format!("there is no {PYTHON}")),
             _ => Ok(tree),
         });
+        let directory = tempfile::Builder::new().prefix("dyno-test-").tempdir().unwrap();
+        give_to_server(directory.path());
+        let had = had.and_then(|tree| match kind {
+            ClickHouseKind::Engine => Ok(tree),
+            ClickHouseKind::Server => certificate::make(directory.path()).map(|()| tree),
+        });
         let tree = match had {
             Ok(tree) => tree,
             Err(why) => {
@@ -68,16 +82,15 @@ impl ClickHouse {
                 return None;
             }
         };
-        let directory = tempfile::Builder::new().prefix("dyno-test-").tempdir().unwrap();
-        give_to_server(directory.path());
-        let (port, native) = (Port::reserve(), Port::reserve());
+        let port = Port::reserve();
         let address = port.address;
-        let process = match kind {
-            ClickHouseKind::Engine => front(&tree, address, directory.path()),
-            ClickHouseKind::Server => server(tree, address, native.address, directory.path()),
+        let beside = (kind == ClickHouseKind::Server)
+            .then(|| Beside { native: Port::reserve(), tls: Port::reserve() });
+        let process = match &beside {
+            None => front(&tree, address, directory.path()),
+            Some(beside) => server(tree, address, beside, directory.path()),
         };
-        let native = (kind == ClickHouseKind::Server).then_some(native);
-        let mut started = Self { process, _directory: directory, _port: port, native, address };
+        let mut started = Self { process, directory, _port: port, beside, address };
         started.wait_until_ready();
         Some(started)
     }
@@ -85,7 +98,7 @@ impl ClickHouse {
     /// The target's name, with the password where there is one.
     #[must_use]
     pub fn url(&self) -> String {
-        match self.native {
+        match self.beside {
             Some(_) => format!("clickhouse://default:s%2Fcr%3Aet@{}/default", self.address),
             None => format!("clickhouse://{}/default", self.address),
         }
@@ -94,7 +107,19 @@ impl ClickHouse {
     /// Where the server's native protocol is spoken.
     #[must_use]
     pub fn native_address(&self) -> Option<SocketAddr> {
-        self.native.as_ref().map(|port| port.address)
+        self.beside.as_ref().map(|beside| beside.native.address)
+    }
+
+    /// Where the server speaks TLS, with a certificate for `localhost` of [`ClickHouse::authority`].
+    #[must_use]
+    pub fn tls_address(&self) -> Option<SocketAddr> {
+        self.beside.as_ref().map(|beside| beside.tls.address)
+    }
+
+    /// The authority that signed the server's certificate.
+    #[must_use]
+    pub fn authority(&self) -> PathBuf {
+        self.directory.path().join(certificate::AUTHORITY)
     }
 
     #[must_use]
@@ -147,15 +172,19 @@ fn front(tree: &Path, address: SocketAddr, directory: &Path) -> Child {
     spawn(command)
 }
 
-fn server(tree: PathBuf, http: SocketAddr, native: SocketAddr, directory: &Path) -> Child {
+fn server(tree: PathBuf, http: SocketAddr, beside: &Beside, directory: &Path) -> Child {
     let place = directory.display();
-    let (http, native) = (http.port(), native.port());
+    let [http, native, tls] = [http, beside.native.address, beside.tls.address].map(|it| it.port());
+    let (certificate, key) = (certificate::CERTIFICATE, certificate::KEY);
     let password = ClickHouse::PASSWORD;
     write(
         &directory.join("config.xml"),
         &format!(
             "<yandex><logger><level>error</level><log>{place}/log</log><errorlog>{place}/errors</errorlog></logger>\
-             <http_port>{http}</http_port><tcp_port>{native}</tcp_port><listen_host>127.0.0.1</listen_host>\
+             <http_port>{http}</http_port><tcp_port>{native}</tcp_port><https_port>{tls}</https_port>\
+             <openSSL><server><certificateFile>{place}/{certificate}</certificateFile>\
+             <privateKeyFile>{place}/{key}</privateKeyFile><verificationMode>none</verificationMode></server></openSSL>\
+             <listen_host>127.0.0.1</listen_host>\
              <path>{place}/</path><tmp_path>{place}/tmp/</tmp_path><mark_cache_size>134217728</mark_cache_size>\
              <users_config>{place}/users.xml</users_config><default_profile>default</default_profile>\
              <default_database>default</default_database></yandex>"
