@@ -4,10 +4,17 @@
 
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
+use dyno_engine::config::EngineConfig;
 use dyno_engine::driver::{Batch, Driver, DriverSession, Operation, Route, RowSink, Value};
+use dyno_engine::engine::{Engine, Observation};
+use dyno_engine::request::{Request, Statement};
+use dyno_engine::workload::{Answer, Client, ClientIdentity, StatementId, Step, TransactionType, Workload};
+use dyno_results::event::{Interval, StageKind};
+use dyno_results::spec::{Arrivals, End, StageOrder};
 use dyno_target::cause::Cause;
 use dyno_target::connection::QueryError;
 use dyno_target::inspect::{self, Statistics};
@@ -269,6 +276,85 @@ fn a_login_or_a_port_that_is_wrong_is_said() {
     assert!(error.contains("native protocol") && error.contains(&http), "{error}");
     let error = refused(&format!("{}?secure=1", server.url()));
     assert!(error.contains("does not speak TLS"), "{error}");
+}
+
+/// Each transaction is one query.
+struct Load {
+    types: [String; 1],
+    statements: [Statement; 1],
+}
+
+struct OneQuery(bool);
+
+impl Workload for Load {
+    fn types(&self) -> &[String] {
+        &self.types
+    }
+
+    fn statements(&self) -> &[Statement] {
+        &self.statements
+    }
+
+    fn recovery(&self) -> Option<StatementId> {
+        None
+    }
+
+    fn client(&self, _: ClientIdentity, _: u64) -> Box<dyn Client> {
+        Box::new(OneQuery(false))
+    }
+}
+
+impl Client for OneQuery {
+    fn begin(&mut self) -> TransactionType {
+        self.0 = false;
+        TransactionType(0)
+    }
+
+    fn begin_again(&mut self) {
+        self.0 = false;
+    }
+
+    fn next(&mut self, answer: Option<&Answer>, request: &mut Request<'_>) -> Step {
+        if std::mem::replace(&mut self.0, true) {
+            assert_eq!(answer.map(|answer| answer.rows), Some(7));
+            return Step::Done;
+        }
+        request.execute(StatementId(0), &[7]);
+        Step::Send
+    }
+}
+
+/// Runs a query on several clients so many times; done, cancelled.
+fn load(server: &ClickHouse, sql: &str, times: u64, limit: Option<Duration>) -> (u64, u64) {
+    let (types, statements) = (["all".to_owned()], [Statement::new(sql)]);
+    let workload: Arc<dyn Workload> = Arc::new(Load { types, statements });
+    let config = EngineConfig { statement_limit: limit, ..EngineConfig::new(2) };
+    let mut engine = Engine::start(target(&server.url()).route().unwrap(), &workload, config).unwrap();
+    let order = StageOrder {
+        stage: 0,
+        kind: StageKind::Hold,
+        clients: 3,
+        clients_end: 3,
+        arrivals: Arrivals::Closed { think_time: Duration::ZERO },
+        end: End::TransactionsPerClient(times),
+    };
+    let mut intervals: Vec<Interval> = Vec::new();
+    let mut observe = |observation| match observation {
+        Observation::Interval(interval) => intervals.push(interval),
+        Observation::Error(error) => panic!("{error}"),
+    };
+    assert!(engine.run_stage(&order, &AtomicBool::new(false), &mut observe).unwrap().complete);
+    let parts = || intervals.iter().flat_map(|interval| &interval.types);
+    (parts().map(|part| part.done).sum(), parts().map(|part| part.cancelled).sum())
+}
+
+#[test]
+fn the_engine_runs_it_and_stops_what_takes_too_long() {
+    for kind in KINDS {
+        let Some(server) = ClickHouse::start(kind) else { continue };
+        assert_eq!(load(&server, "SELECT number FROM numbers($1)", 100, None), (300, 0), "{kind:?}");
+        assert_eq!(load(&server, ENDLESS, 2, Some(Duration::from_millis(200))), (0, 6), "{kind:?}");
+    }
 }
 
 /// Names the server for the part of the test below that runs in a process of its own.

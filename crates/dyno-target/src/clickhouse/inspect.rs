@@ -149,7 +149,7 @@ const COUNTERS: &str = "SELECT multiIf(event = 'Query', 'queries_total', event =
             toFloat64(value) FROM system.events \
      WHERE event IN ('Query', 'SelectedRows', 'InsertedRows', 'ReadCompressedBytes', 'MergedRows', 'FileSync', 'FileOpen')";
 /// Levels; the query of this session is not counted.
-const LEVELS: &str = "SELECT multiIf(metric = 'Query', 'connections_active', metric = 'Merge', 'merges_processes', \
+const LEVELS: &str = "SELECT multiIf(metric = 'Query', 'connections_active', metric = 'Merge', 'background_merges', \
             'memory_tracked_bytes'), toFloat64(value) - if(metric = 'Query', 1, 0) FROM system.metrics \
      WHERE metric IN ('Query', 'Merge', 'MemoryTracking')";
 /// Sizes of tables, and how many parts they are in.
