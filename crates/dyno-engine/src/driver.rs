@@ -35,6 +35,11 @@ pub trait Driver: Debug + Send + Sync {
         None
     }
 
+    /// Whether a backslash begins an escape in a string of its SQL.
+    fn escapes_by_backslash(&self) -> bool {
+        false
+    }
+
     /// What a client that uses a session of it needs of the process's open files.
     fn files_per_session(&self) -> u32 {
         1

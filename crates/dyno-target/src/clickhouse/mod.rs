@@ -78,6 +78,10 @@ impl Driver for ClickHouse {
         Some((&self.settings.host, self.settings.port))
     }
 
+    fn escapes_by_backslash(&self) -> bool {
+        true
+    }
+
     fn open(&self, statements: &[Statement]) -> Result<Box<dyn DriverSession>, DriverError> {
         let server = Arc::new(Server::new(&self.settings)?);
         let idle = match self.keep_alive.get() {
