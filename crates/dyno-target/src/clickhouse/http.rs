@@ -141,12 +141,16 @@ impl Server {
                 NO_CONNECTION,
                 format!("the host of {place} is not known: check its spelling and the name server"),
             ),
-            ureq::Error::Timeout(_) => (
-                NO_CONNECTION,
-                format!(
-                    "{place} did not answer in time: check host and firewall, and whether the server is overloaded"
-                ),
-            ),
+            ureq::Error::Timeout(_) => {
+                // A server without TLS may wait for the end of what it takes for a request.
+                let tls = if self.tls { ", whether it speaks TLS at this port (8443)" } else { "" };
+                (
+                    NO_CONNECTION,
+                    format!(
+                        "{place} did not answer in time: check host and firewall{tls}, and whether the server is overloaded"
+                    ),
+                )
+            }
             ureq::Error::Io(source) if source.kind() == std::io::ErrorKind::ConnectionRefused => (
                 NO_CONNECTION,
                 format!(
