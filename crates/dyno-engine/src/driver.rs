@@ -30,6 +30,16 @@ pub trait Driver: Debug + Send + Sync {
     /// What the database or its library said.
     fn open(&self, statements: &[Statement]) -> Result<Box<dyn DriverSession>, DriverError>;
 
+    /// Host and port of its server; `None` where the database is in this process.
+    fn server(&self) -> Option<(&str, u16)> {
+        None
+    }
+
+    /// Whether a backslash begins an escape in a string of its SQL.
+    fn escapes_by_backslash(&self) -> bool {
+        false
+    }
+
     /// What a client that uses a session of it needs of the process's open files.
     fn files_per_session(&self) -> u32 {
         1

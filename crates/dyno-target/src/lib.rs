@@ -4,6 +4,7 @@
 mod capabilities;
 pub mod catalog;
 pub mod cause;
+mod clickhouse;
 pub mod connection;
 mod drivers;
 pub mod embedded;

@@ -8,6 +8,7 @@
 mod cache;
 mod cap;
 mod certificate;
+mod clickhouse;
 mod command;
 mod debian;
 mod mysql;
@@ -23,6 +24,7 @@ mod sysbench;
 mod user;
 
 pub use cap::Cap;
+pub use clickhouse::{ClickHouse, ClickHouseKind};
 pub use command::succeed;
 pub use mysql::{Mysql, MysqlProduct, MysqlSetup, MysqlUser};
 pub use node_exporter::NodeExporter;

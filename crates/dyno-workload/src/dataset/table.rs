@@ -167,14 +167,16 @@ impl Table {
         }
         let engine = dialect.engine(&self.engine);
         let fill = self.fill_percent.map_or_else(String::new, |percent| dialect.fill(percent));
+        let has_key = matches!(self.key, Some(Key::Primary | Key::Of(_)));
+        let keyless = if has_key { "" } else { dialect.keyless_options };
         let options = dialect.table_options;
-        let create = format!("CREATE TABLE {name} ({}){engine}{fill}{options}", parts.join(", "));
+        let create = format!("CREATE TABLE {name} ({}){engine}{fill}{options}{keyless}", parts.join(", "));
         dialect.comments.create(&create, name, comment)
     }
 
     /// Statements before the rows.
     pub(crate) fn before_load(&self, dialect: &Dialect, comment: &str) -> Vec<String> {
-        let indexes = self.index_sql(!dialect.index_after_load);
+        let indexes = self.index_sql(dialect.secondary_indexes && !dialect.index_after_load);
         let distributed = dialect.distribute(&self.name);
         [self.create(dialect, comment)].into_iter().chain(distributed).chain(indexes).collect()
     }
@@ -190,12 +192,12 @@ impl Table {
                 Some(format!("ALTER TABLE {name} ADD PRIMARY KEY ({})", columns.join(", ")))
             }
             // An index is made by a statement of its own.
-            Some(Key::Index(index, number)) if !dialect.index_of_table => {
+            Some(Key::Index(index, number)) if !dialect.index_of_table && dialect.secondary_indexes => {
                 Some(format!("CREATE INDEX {index}_{number} ON {name}({first})"))
             }
             _ => None,
         };
-        let indexes = self.index_sql(dialect.index_after_load);
+        let indexes = self.index_sql(dialect.secondary_indexes && dialect.index_after_load);
         self.sequence(dialect).into_iter().chain(key).chain(indexes).collect()
     }
 
@@ -324,6 +326,27 @@ mod tests {
         let create = child().create(&elsewhere, "");
         assert!(create.ends_with(", PRIMARY KEY (id ASC)) SPLIT"), "{create}");
         assert_eq!(child().after_load(&elsewhere).len(), 1);
+    }
+
+    #[test]
+    fn what_a_dialect_lacks_is_left_out() {
+        let dialect = Dialect {
+            bulk: Bulk::Inserts { because: None },
+            table_options: " ENGINE = MergeTree",
+            keyless_options: " ORDER BY tuple()",
+            secondary_indexes: false,
+            foreign_keys: ForeignKeys::Never,
+            ..Dialect::of_wire(false)
+        };
+        let create = child().create(&dialect, "");
+        assert!(create.ends_with(", PRIMARY KEY (id)) ENGINE = MergeTree"), "{create}");
+        let keyless = Table { key: None, ..child() };
+        assert!(keyless.create(&dialect, "").ends_with(") ENGINE = MergeTree ORDER BY tuple()"));
+        let beside = Table { key: Some(Key::Index("by_id", 1)), ..child() };
+        for table in [child(), keyless, beside] {
+            assert_eq!(table.after_load(&dialect), [""; 0]);
+            assert_eq!(table.references(&dialect), [""; 0]);
+        }
     }
 
     #[test]

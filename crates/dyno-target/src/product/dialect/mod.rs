@@ -24,6 +24,8 @@ pub struct Dialect {
     /// Stands after the closing bracket of `CREATE TABLE`, with a blank before it: a distribution key, an access method.
     /// The storage engine is the workload's own choice and no part of it.
     pub table_options: &'static str,
+    /// Stands behind it where the table has no primary key.
+    pub keyless_options: &'static str,
     /// Names the storage engine `{engine}` behind `CREATE TABLE`; empty where there are none.
     pub engine: &'static str,
     /// Fills pages to `{percent}` behind `CREATE TABLE`; empty where that cannot be said.
@@ -35,6 +37,8 @@ pub struct Dialect {
     pub sequence: Option<&'static str>,
     /// Whether a value of `char(n)` takes n bytes however short it is.
     pub pads_char: bool,
+    /// Whether there are indexes beside that of the primary key.
+    pub secondary_indexes: bool,
     /// Whether a secondary index is better made after the load. Elsewhere that is slower than loading into it, or is
     /// not supported.
     pub index_after_load: bool,
@@ -52,7 +56,7 @@ pub struct Dialect {
 
     /// How many may write at the same time; `None` where many can.
     pub writers_max: Option<u32>,
-    /// Begins a transaction that reads, and one that may write.
+    /// Begins a transaction that reads, and one that may write; empty where there are none.
     pub begin: &'static str,
     pub begin_write: &'static str,
     /// Begins one whose queries all see the same instant.

@@ -12,11 +12,13 @@ impl Dialect {
         auto_increment: AutoIncrement::Serial,
         key_order: "",
         table_options: "",
+        keyless_options: "",
         engine: "",
         fill: " WITH (fillfactor={percent})",
         distribute: None,
         // Where the column has no sequence, nothing happens.
         sequence: Some("SELECT setval(pg_get_serial_sequence('{table}', '{column}'), {rows})"),
+        secondary_indexes: true,
         index_after_load: true,
         index_of_table: false,
         foreign_key_index: false,
