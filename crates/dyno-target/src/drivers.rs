@@ -6,6 +6,8 @@ use dyno_engine::driver::Driver;
 use dyno_wire::server_error::DriverError;
 
 use crate::Capabilities;
+#[cfg(feature = "adbc")]
+use crate::adbc;
 use crate::cause::Cause;
 use crate::connection::{Connection, QueryError};
 use crate::inspect::Inspector;
@@ -14,7 +16,13 @@ use crate::settings::TargetError;
 use crate::sqlite;
 
 /// All of them.
-static KINDS: [&DriverKind; 1] = [&sqlite::KIND];
+static KINDS: &[&DriverKind] = &[
+    &sqlite::KIND,
+    #[cfg(feature = "adbc")]
+    &adbc::DUCKDB,
+    #[cfg(feature = "adbc")]
+    &adbc::ANY,
+];
 
 /// What there is to know of a kind.
 pub(crate) struct DriverKind {
