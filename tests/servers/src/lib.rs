@@ -10,6 +10,7 @@ mod cap;
 mod certificate;
 mod command;
 mod debian;
+mod duckdb;
 mod mysql;
 mod node_exporter;
 mod patience;
@@ -24,6 +25,7 @@ mod user;
 
 pub use cap::Cap;
 pub use command::succeed;
+pub use duckdb::duckdb_library;
 pub use mysql::{Mysql, MysqlProduct, MysqlSetup, MysqlUser};
 pub use node_exporter::NodeExporter;
 pub use pgbench::Pgbench;

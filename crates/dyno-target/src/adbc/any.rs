@@ -51,9 +51,11 @@ pub(super) static PRODUCT: Product = Product {
 /// The standard's views. Indexes are no part of it.
 static CATALOG: Catalog = Catalog {
     tables: "SELECT t.table_name, CASE WHEN t.table_type = 'BASE TABLE' THEN 1 ELSE 0 END, \
-                    substring(v.view_definition FROM position('''' IN v.view_definition) + 1 \
-                              FOR position(''' AS comment' IN v.view_definition) - position('''' IN v.view_definition) - 1) \
-             FROM information_schema.tables t LEFT JOIN information_schema.views v \
+                    substring(v.text FROM 1 FOR position('''' IN v.text) - 1) \
+             FROM information_schema.tables t LEFT JOIN \
+                  (SELECT table_schema, table_name, \
+                          substring(view_definition FROM position('''' IN view_definition) + 1) AS text \
+                   FROM information_schema.views) v \
                   ON v.table_schema = t.table_schema AND v.table_name = 'dyno_comment_' || t.table_name \
              WHERE t.table_name {names}",
     columns: "SELECT c.table_name, c.column_name, c.data_type, CASE WHEN k.column_name IS NULL THEN 0 ELSE 1 END \

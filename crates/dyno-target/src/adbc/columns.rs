@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::{
     ArrayRef, Date32Array, Decimal128Array, Float64Array, Int64Array, LargeStringArray, RecordBatch,
-    RecordBatchOptions, StringArray, new_null_array,
+    RecordBatchIterator, RecordBatchOptions, RecordBatchReader, StringArray, new_null_array,
 };
 use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
@@ -18,6 +18,7 @@ use super::error::{of_stream, own};
 /// Digits of a decimal, which has two behind the point.
 const DIGITS: u8 = 18;
 const HUNDREDTHS: i8 = 2;
+const PIECE_ROWS: usize = 2048;
 const NOT_TEXT: &str = "not text";
 
 /// One row of values, for the parameters that a statement has.
@@ -39,8 +40,16 @@ pub(super) fn parameters(values: Values<'_>, count: usize) -> Result<RecordBatch
     together(names, arrays, 1)
 }
 
-/// The rows as the table wants them: all of its columns, in its order.
-pub(super) fn rows(
+/// Rows under the names of their columns.
+pub(super) fn named(columns: &[&str], values: &[ColumnValues]) -> Result<RecordBatch, DriverError> {
+    // A text can be made a value of any type, and so can that of none.
+    let arrays = values.iter().map(|values| array(values, &DataType::Utf8)).collect::<Result<Vec<_>, _>>();
+    let count = values.first().map_or(0, ColumnValues::len);
+    together(columns.iter().map(|&name| name.to_owned()), arrays.map_err(|error| of_stream(&error))?, count)
+}
+
+/// Rows as a table wants them: all of its columns, in its order.
+pub(super) fn in_order_of(
     table: &Schema,
     columns: &[&str],
     values: &[ColumnValues],
@@ -55,6 +64,14 @@ pub(super) fn rows(
         arrays.push(array(values, field.data_type()).map_err(|error| of_stream(&error))?);
     }
     together(table.fields().iter().map(|field| field.name().clone()), arrays, count)
+}
+
+/// The same rows, a few at a time. Where types differ, DuckDB 1.5 writes past its memory with more than these at once.
+pub(super) fn in_pieces(batch: RecordBatch) -> impl RecordBatchReader + Send {
+    let schema = batch.schema();
+    let pieces = (0..batch.num_rows()).step_by(PIECE_ROWS);
+    let piece = move |from| Ok(batch.slice(from, PIECE_ROWS.min(batch.num_rows() - from)));
+    RecordBatchIterator::new(pieces.map(piece), schema)
 }
 
 fn together(

@@ -53,6 +53,11 @@ impl SharedDatabase {
         Ok(Self { key })
     }
 
+    /// Whether rows that cannot be appended to a table are an error: DuckDB may lose them without one.
+    pub(super) fn reports_appends(&self) -> bool {
+        open_ones().get(&self.key).is_some_and(|open| open.settings.file().is_none())
+    }
+
     pub(super) fn connect(&self) -> Result<ManagedConnection, DriverError> {
         // Opening a connection waits for nobody, but closing the database does.
         let database = open_ones().get(&self.key).map(|open| open.database.clone());
@@ -153,8 +158,10 @@ fn load_any(settings: &AdbcSettings) -> Result<ManagedDriver, DriverError> {
         ManagedDriver::load_from_name(name, settings.entrypoint(), version, LOAD_FLAG_DEFAULT, None)
     };
     in_either_version(load).map_err(|error| {
+        let entrypoint = settings.entrypoint().map(String::from_utf8_lossy);
+        let entrypoint = entrypoint.map_or_else(String::new, |it| format!(" with the entrypoint {it}"));
         let message = format!(
-            "the driver `{name}` could not be loaded ({}). It is the file of a library, or the name of a manifest or a library \
+            "the driver `{name}`{entrypoint} could not be loaded ({}). It is the file of a library, or the name of a manifest or a library \
              that the driver manager of ADBC finds (ADBC_DRIVER_PATH, LD_LIBRARY_PATH)",
             of_library(&error).message
         );

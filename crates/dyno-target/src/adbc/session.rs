@@ -4,12 +4,17 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use adbc_core::constants::{
+    ADBC_INGEST_OPTION_MODE_APPEND, ADBC_INGEST_OPTION_MODE_REPLACE, ADBC_OPTION_VALUE_ENABLED,
+};
 use adbc_core::error::Error;
-use adbc_core::options::{IngestMode, OptionStatement};
+use adbc_core::options::OptionStatement;
 use adbc_core::{CancelHandle, Connection as _, Optionable as _, Statement as _};
 use adbc_driver_manager::{ManagedConnection, ManagedStatement};
-use arrow_array::RecordBatchReader as _;
-use dyno_engine::driver::{self, Batch, CancelSession, DriverSession, Executed, Operation, RowSink, Values};
+use arrow_array::{RecordBatch, RecordBatchReader as _};
+use dyno_engine::driver::{
+    self, Batch, CancelSession, ColumnValues, DriverSession, Executed, Operation, RowSink, Values,
+};
 use dyno_wire::server_error::{DriverError, DriverErrorKind};
 
 use super::columns;
@@ -18,6 +23,12 @@ use super::error::{of_library, own};
 use super::rows;
 use super::sql::{self, Answer, Effect};
 
+/// The table in between, and how rows go into it and into another.
+const STAGE: &str = "dyno_rows_on_their_way";
+const TEMPORARY: (OptionStatement, &str) = (OptionStatement::Temporary, ADBC_OPTION_VALUE_ENABLED);
+const REPLACE: (OptionStatement, &str) = (OptionStatement::IngestMode, ADBC_INGEST_OPTION_MODE_REPLACE);
+const APPEND: (OptionStatement, &str) = (OptionStatement::IngestMode, ADBC_INGEST_OPTION_MODE_APPEND);
+
 pub(super) struct AdbcSession {
     /// Those that the session was opened with, by their numbers.
     statements: Vec<Prepared>,
@@ -25,6 +36,8 @@ pub(super) struct AdbcSession {
     canceller: Arc<Canceller>,
     /// Told by the statements: ADBC itself has no question for it.
     in_transaction: bool,
+    /// Whether rows can be appended to a table as they come.
+    appends: bool,
     /// Last, so that the database outlives the connection.
     _database: SharedDatabase,
 }
@@ -82,6 +95,7 @@ impl AdbcSession {
             connection,
             canceller: Arc::new(canceller),
             in_transaction: false,
+            appends: database.reports_appends(),
             _database: database,
         })
     }
@@ -136,24 +150,52 @@ impl AdbcSession {
         outcome
     }
 
-    /// Adds rows within a transaction; how many the table has more then.
-    fn append(&mut self, table: &str, columns: &[&str], rows: &Batch) -> Result<u64, DriverError> {
-        let Batch::Columns(values) = rows else {
-            return Err(own("wrong form", "rows come in columns here"));
-        };
+    /// Adds rows to a table, in its order of columns.
+    fn append(&mut self, table: &str, columns: &[&str], values: &[ColumnValues]) -> Result<u64, DriverError> {
         let mut described = self.statement(&format!("SELECT * FROM {table} WHERE 1 = 0"))?;
         let schema = described.execute().map_err(|error| of_library(&error))?.schema();
-        let batch = columns::rows(&schema, columns, values)?;
-        let append = |connection: &mut ManagedConnection| {
+        let batch = columns::in_order_of(&schema, columns, values)?;
+        let sent = batch.num_rows() as u64;
+        let taken = self.ingest(&[(OptionStatement::TargetTable, table), APPEND], batch)?;
+        Ok(taken.unwrap_or(sent))
+    }
+
+    /// The same by a table in between. DuckDB appends to a table in pieces, and does not say what was wrong with the last: it is
+    /// lost without a word. So rows are appended to a table of the session, where nothing can be wrong, and then inserted.
+    fn append_and_insert(
+        &mut self,
+        table: &str,
+        columns: &[&str],
+        values: &[ColumnValues],
+    ) -> Result<u64, DriverError> {
+        let batch = columns::named(columns, values)?;
+        self.ingest(&[(OptionStatement::TargetTable, STAGE), TEMPORARY, REPLACE], batch)?;
+        let columns = columns.join(", ");
+        let insert = format!("INSERT INTO {table} ({columns}) SELECT {columns} FROM temp.{STAGE}");
+        let inserted = self.execute_one(&insert, &mut ());
+        let dropped = self.execute_one(&format!("DROP TABLE temp.{STAGE}"), &mut ());
+        // Where the rows did not fit, that is what is wrong: a transaction takes nothing more after it.
+        let Executed { affected, .. } = inserted?;
+        dropped?;
+        Ok(affected)
+    }
+
+    fn ingest(
+        &mut self,
+        options: &[(OptionStatement, &str)],
+        batch: RecordBatch,
+    ) -> Result<Option<u64>, DriverError> {
+        let connection = &mut self.connection;
+        let ingest = || {
             let mut statement = connection.new_statement()?;
-            statement.set_option(OptionStatement::TargetTable, table.into())?;
-            statement.set_option(OptionStatement::IngestMode, IngestMode::Append.into())?;
-            statement.bind(batch)?;
+            for (option, value) in options {
+                statement.set_option(option.clone(), (*value).into())?;
+            }
+            statement.bind_stream(Box::new(columns::in_pieces(batch)))?;
             statement.execute_update()
         };
-        let taken = append(&mut self.connection).map_err(|error| of_library(&error))?;
-        let sent = values.first().map_or(0, driver::ColumnValues::len) as u64;
-        Ok(taken.and_then(|taken| u64::try_from(taken).ok()).unwrap_or(sent))
+        let taken = ingest().map_err(|error| of_library(&error))?;
+        Ok(taken.and_then(|rows| u64::try_from(rows).ok()))
     }
 
     /// As the one who asked for it wants to hear of it.
@@ -211,6 +253,13 @@ impl DriverSession for AdbcSession {
 
     fn load(&mut self, table: &str, columns: &[&str], rows: &Batch) -> Result<u64, DriverError> {
         self.canceller.asked.store(false, Ordering::Relaxed);
-        self.append(table, columns, rows).map_err(|error| self.told(error))
+        let Batch::Columns(values) = rows else {
+            return Err(own("wrong form", "rows come in columns here"));
+        };
+        let taken = match self.appends {
+            true => self.append(table, columns, values),
+            false => self.append_and_insert(table, columns, values),
+        };
+        taken.map_err(|error| self.told(error))
     }
 }
