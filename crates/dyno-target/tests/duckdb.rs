@@ -396,7 +396,7 @@ const STATEMENTS: [&str; 6] = [
 ];
 
 impl Load {
-    fn new(kind: &str) -> Arc<dyn Workload> {
+    fn of(kind: &str) -> Arc<dyn Workload> {
         Arc::new(Self { types: vec![kind.to_owned()], statements: STATEMENTS.map(Statement::new).into() })
     }
 }
@@ -477,7 +477,7 @@ fn every_acknowledged_transaction_is_in_the_file() {
                   CREATE TABLE note (id BIGINT, half DOUBLE, name VARCHAR, nothing DATE)";
     duck.connect().execute(tables).unwrap();
     let config = EngineConfig { tries_max: 1000, ..EngineConfig::new(2) };
-    let mut engine = Engine::start(duck.target("").route().unwrap(), &Load::new("write"), config).unwrap();
+    let mut engine = Engine::start(duck.target("").route().unwrap(), &Load::of("write"), config).unwrap();
     // All change the same row: whoever comes second is told of a conflict, and tries again.
     let (intervals, errors) = run(&mut engine, 3, 20);
     let done: u64 = intervals.iter().flat_map(|it| &it.types).map(|it| it.done).sum();
@@ -496,7 +496,7 @@ fn a_statement_that_outlasts_its_limit_is_stopped() {
     duck.connect().execute("CREATE TABLE account (id INTEGER, balance INTEGER)").unwrap();
     duck.connect().execute("CREATE TABLE note (id BIGINT, half DOUBLE, name VARCHAR, nothing DATE)").unwrap();
     let config = EngineConfig { statement_limit: Some(Duration::from_millis(200)), ..EngineConfig::new(1) };
-    let mut engine = Engine::start(duck.target("").route().unwrap(), &Load::new("long"), config).unwrap();
+    let mut engine = Engine::start(duck.target("").route().unwrap(), &Load::of("long"), config).unwrap();
     let (intervals, errors) = run(&mut engine, 2, 2);
     let sum = |of: fn(&dyno_results::event::TypeInterval) -> u64| -> u64 {
         intervals.iter().flat_map(|it| &it.types).map(of).sum()
