@@ -152,6 +152,13 @@ fn what_cannot_be_opened_is_said() {
         .unwrap();
     let text = said(&format!("duckdb:{directory}/text.db?driver={library}"));
     assert!(text.contains("text.db could not be opened") && text.contains("not a valid DuckDB"), "{text}");
+    std::fs::write(
+        duck.directory.path().join("lite.db"),
+        [b"SQLite format 3\0".as_slice(), &[0; 8192]].concat(),
+    )
+    .unwrap();
+    let other = said(&format!("duckdb:{directory}/lite.db?driver={library}"));
+    assert!(other.contains("sqlite") && !other.contains("http"), "{other}");
     let nowhere = said(&format!("duckdb:/nowhere/at/all.db?driver={library}"));
     assert!(nowhere.contains("/nowhere/at/all.db could not be opened"), "{nowhere}");
     let setting = said(&format!("duckdb:{directory}/b.db?driver={library}&threds=2"));

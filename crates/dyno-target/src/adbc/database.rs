@@ -16,6 +16,9 @@ use super::settings::{AdbcSettings, LIBRARY_VARIABLE};
 
 /// What the system looks for where nobody names DuckDB's library.
 const DUCKDB_LIBRARY: &str = "libduckdb.so";
+/// What DuckDB is told unless the target says otherwise: a file of another product would have it fetch an extension, and so would
+/// a function, in the middle of a run.
+const QUIET: [(&str, &str); 1] = [("autoinstall_known_extensions", "false")];
 const NO_LIBRARY: &str = "no library";
 
 /// The databases that are open, by what they are known by. It stays locked while one is opened or closed.
@@ -116,7 +119,8 @@ fn open_database(settings: &AdbcSettings) -> Result<ManagedDatabase, DriverError
         None => load_any(settings)?,
     };
     let path = settings.file().map(|file| ("path".to_owned(), file.display().to_string()));
-    let options = path.iter().chain(settings.options());
+    let quiet = settings.file().map(|_| QUIET.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let options = path.iter().chain(quiet.iter().flatten()).chain(settings.options());
     let options =
         options.map(|(name, value)| (OptionDatabase::from(name.as_str()), OptionValue::from(value.as_str())));
     driver.new_database_with_opts(options).map_err(|error| explained(of_library(&error), settings))
