@@ -7,6 +7,8 @@ use dyno_wire::endpoint::Password;
 use dyno_wire::server_error::DriverError;
 
 use crate::Capabilities;
+#[cfg(feature = "adbc")]
+use crate::adbc;
 use crate::cause::Cause;
 use crate::connection::{Connection, QueryError};
 use crate::inspect::Inspector;
@@ -15,7 +17,14 @@ use crate::settings::{Environment, TargetError};
 use crate::{clickhouse, sqlite};
 
 /// All of them.
-static KINDS: [&DriverKind; 2] = [&sqlite::KIND, &clickhouse::KIND];
+static KINDS: &[&DriverKind] = &[
+    &sqlite::KIND,
+    &clickhouse::KIND,
+    #[cfg(feature = "adbc")]
+    &adbc::DUCKDB,
+    #[cfg(feature = "adbc")]
+    &adbc::ANY,
+];
 
 /// What there is to know of a kind.
 pub(crate) struct DriverKind {

@@ -86,7 +86,8 @@ fn is_server(pid: u32) -> bool {
 
 /// Those of the session, of its tables and of the server.
 const SETTINGS: [&str; 3] = [
-    "SELECT name, value, default, changed FROM system.settings WHERE changed OR name IN ({names})",
+    "SELECT name, value, default, changed FROM system.settings \
+     WHERE changed AND name != 'log_comment' OR name IN ({names})",
     "SELECT name, value, default, changed FROM system.merge_tree_settings WHERE changed OR name IN ({names})",
     "SELECT name, value, default, changed FROM system.server_settings WHERE changed",
 ];

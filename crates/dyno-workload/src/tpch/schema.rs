@@ -99,7 +99,8 @@ impl Table {
     pub(super) fn describe(self, scale: Scale, indexes: Indexes, dialect: &Dialect) -> dataset::Table {
         let of = |(name, kind): &(&'static str, Kind)| column(*name, *kind, " NOT NULL");
         let columns = self.columns().iter().map(of).collect();
-        let referring = if indexes == Indexes::KeysFk { self.references() } else { &[] };
+        let referring =
+            if indexes == Indexes::KeysFk && dialect.key_for_scans { self.references() } else { &[] };
         let with_index = referring.iter().filter(|(.., has_index)| *has_index);
         let index = |(at, (columns, ..)): (usize, &Reference)| {
             let of_table = if dialect.index_of_table { String::new() } else { format!("{}_", self.name()) };
@@ -108,7 +109,7 @@ impl Table {
         let foreign_key =
             |(columns, table, key, _): &Reference| ForeignKey { columns, table, key, rows: None };
         dataset::Table {
-            key: (indexes != Indexes::None).then_some(Key::Of(self.key())),
+            key: (indexes != Indexes::None && dialect.key_for_scans).then_some(Key::Of(self.key())),
             indexes: with_index.enumerate().map(index).collect(),
             foreign_keys: referring.iter().map(foreign_key).collect(),
             rows: self.numbers(scale),

@@ -10,6 +10,7 @@ impl Dialect {
         pads_char: true,
         analyze: Analyze::Plain,
         auto_increment: AutoIncrement::Serial,
+        key_for_scans: true,
         key_order: "",
         table_options: "",
         keyless_options: "",
