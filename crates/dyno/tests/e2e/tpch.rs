@@ -100,6 +100,10 @@ fn data_are_used_again_and_only_as_they_were_asked_for() {
     let report = with(&anew).expect(0).report();
     assert!(!report.document()["prepare"].as_array().unwrap().is_empty());
     assert_eq!((asked(indexes), asked(foreign_keys)), ("0".into(), "0".into()));
+    // What does not fit is refused before anything is dropped.
+    let refused = with(&["--prepare", "--scale", "90000"]).expect(1).err;
+    assert!(refused.contains("scale 90000 needs about") && refused.contains("would fit"), "{refused}");
+    assert_eq!(asked("SELECT count(*) FROM nation"), "25");
     // A table of somebody else's is left as it is.
     asked("COMMENT ON TABLE region IS 'ours'");
     let refused = with(&["--prepare"]).expect(1).err;
