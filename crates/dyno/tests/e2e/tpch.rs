@@ -101,8 +101,8 @@ fn data_are_used_again_and_only_as_they_were_asked_for() {
     assert!(!report.document()["prepare"].as_array().unwrap().is_empty());
     assert_eq!((asked(indexes), asked(foreign_keys)), ("0".into(), "0".into()));
     // What does not fit is refused before anything is dropped.
-    let refused = with(&["--prepare", "--scale", "90000"]).expect(1).err;
-    assert!(refused.contains("scale 90000 needs about") && refused.contains("would fit"), "{refused}");
+    let refused = with(&["--prepare", "--scale", "9000"]).expect(1).err;
+    assert!(refused.contains("scale 9000 needs about") && refused.contains("would fit"), "{refused}");
     assert_eq!(asked("SELECT count(*) FROM nation"), "25");
     // A table of somebody else's is left as it is.
     asked("COMMENT ON TABLE region IS 'ours'");
@@ -152,7 +152,7 @@ fn several_clients_have_orders_and_parameters_of_their_own() {
 fn what_cannot_be_is_refused() {
     let home = Home::new();
     for (words, why) in [
-        ("tpch --scale 0", "tpch takes 0.01 to 100000"),
+        ("tpch --scale 0", "tpch takes 0.01 to 10000"),
         ("tpch --scale much", "a scale is a number"),
         ("tpch --indexes all", "keys+fk"),
         ("tpch --rows 3", "--rows is for events; tpch takes --scale"),
