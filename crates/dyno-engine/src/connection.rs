@@ -1,16 +1,17 @@
 //! A session's connection, whichever way leads to the database: a socket of the event loop's, or a driver that blocks.
 
 use dyno_wire::endpoint::SessionName;
+use dyno_wire::row::{Field, Fields};
 use dyno_wire::server_error::{DriverError, DriverErrorKind, ServerError};
 
-use crate::driver::{DriverSession, Route};
+use crate::driver::{DriverSession, Route, RowSink, Value};
 use crate::error::SessionError;
 use crate::io::{Io, Received};
 use crate::poller::Poller;
 use crate::prepared_statements::PreparedStatements;
 use crate::request::{Outbox, Request, SentRequest};
 use crate::wire_connection::WireConnection;
-use crate::workload::{Answer, Client, TransactionStatus};
+use crate::workload::{Answer, Client, Reply, TransactionStatus};
 
 /// A connection, which need not be open.
 pub(crate) struct Connection {
@@ -32,6 +33,8 @@ struct DriverConnection {
     /// See [`WireConnection::token`].
     token: u64,
     session: Box<dyn DriverSession>,
+    /// What the outbox holds was not executed yet; and whether its rows are for the client.
+    request: Option<SentRequest>,
     answer: Answer,
     error: Option<ServerError>,
 }
@@ -65,7 +68,8 @@ impl Connection {
                 let session = driver.open(&io.outbox.statements.to_prepare()).map_err(SessionError::from)?;
                 io.watched.set_session(Some(session.canceller()));
                 let (token, answer) = (self.token(), Answer::default());
-                self.line = Line::Driver(DriverConnection { token, session, answer, error: None });
+                let (request, error) = (None, None);
+                self.line = Line::Driver(DriverConnection { token, session, request, answer, error });
                 Ok(Opened::Ready)
             }
             (Route::Wire(_), Line::Driver(_)) => Err(SessionError::Closed),
@@ -136,13 +140,13 @@ impl Connection {
         Request::new(outbox, &mut self.prepared_statements)
     }
 
-    /// Sends what the outbox holds; a driver does it at once.
+    /// Sends what the outbox holds; a driver does it when its answer is received.
     #[inline]
     pub(crate) fn request(&mut self, sent: SentRequest, io: &Io) -> Result<(), SessionError> {
         match &mut self.line {
             Line::Wire(wire) => wire.request(sent, io),
             Line::Driver(driver) => {
-                self.cancel_ns = driver.run(self.request_ns, io);
+                driver.request = Some(sent);
                 Ok(())
             }
         }
@@ -153,10 +157,15 @@ impl Connection {
     pub(crate) fn receive(&mut self, client: &mut dyn Client, io: &mut Io) -> Result<Received, SessionError> {
         match &mut self.line {
             Line::Wire(wire) => wire.receive(&mut self.prepared_statements, client, io),
-            Line::Driver(driver) => match driver.error.take_if(|error| error.ends_session()) {
-                Some(error) => Err(SessionError::Server(error)),
-                None => Ok(Received::Answered),
-            },
+            Line::Driver(driver) => {
+                if let Some(sent) = driver.request.take() {
+                    self.cancel_ns = driver.run(sent, self.request_ns, client, io);
+                }
+                match driver.error.take_if(|error| error.ends_session()) {
+                    Some(error) => Err(SessionError::Server(error)),
+                    None => Ok(Received::Answered),
+                }
+            }
         }
     }
 
@@ -211,12 +220,16 @@ impl Connection {
 
 impl DriverConnection {
     /// Does what the outbox holds, up to the first error. When the session was last asked to stop; 0 for never.
-    fn run(&mut self, now: u64, io: &Io) -> u64 {
+    fn run(&mut self, sent: SentRequest, now: u64, client: &mut dyn Client, io: &Io) -> u64 {
         self.answer = Answer::default();
         self.error = io.outbox.calls.is_empty().then(|| no_driver_has_it().into());
         io.watched.begin(now);
         for operation in io.outbox.calls.iter() {
-            match self.session.execute(operation, &mut ()) {
+            let executed = match sent.keeps_rows {
+                true => self.session.execute(operation, &mut ClientRows(client)),
+                false => self.session.execute(operation, &mut ()),
+            };
+            match executed {
                 Ok(executed) => {
                     self.answer.statements += executed.statements;
                     self.answer.rows += executed.rows;
@@ -232,6 +245,44 @@ impl DriverConnection {
         self.answer.status =
             if in_transaction { TransactionStatus::InTransaction } else { TransactionStatus::Idle };
         io.watched.end()
+    }
+}
+
+/// Hands a client its rows.
+struct ClientRows<'a>(&'a mut dyn Client);
+
+impl RowSink for ClientRows<'_> {
+    fn wants_rows(&self) -> bool {
+        true
+    }
+
+    fn columns(&mut self, names: &[&str]) {
+        self.0.reply(Reply::Rows(names.len()));
+        names.iter().for_each(|name| self.0.reply(Reply::Column(name.as_bytes())));
+    }
+
+    fn row(&mut self, values: &[Value<'_>]) {
+        let fields: &dyn Fields = &Decoded(values);
+        self.0.reply(Reply::Row(fields.into()));
+    }
+}
+
+/// A row that a driver has decoded.
+#[derive(Debug)]
+struct Decoded<'a>(&'a [Value<'a>]);
+
+impl Fields for Decoded<'_> {
+    fn columns(&self) -> usize {
+        self.0.len()
+    }
+
+    fn for_each(&self, take: &mut dyn FnMut(Field<'_>)) {
+        self.0.iter().for_each(|value| match value {
+            Value::Null => take(Field::Null),
+            Value::Integer(value) => take(Field::Other(value)),
+            Value::Double(value) => take(Field::Other(value)),
+            Value::Text(text) => take(Field::Text(text)),
+        });
     }
 }
 

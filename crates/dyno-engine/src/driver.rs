@@ -8,8 +8,9 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use dyno_wire::endpoint::Endpoint;
-use dyno_wire::server_error::DriverError;
+use dyno_wire::server_error::{DriverError, DriverErrorKind};
 
+pub use crate::batch::{Batch, BatchForm, ColumnValues, Texts, TypedValues};
 pub use crate::calls::Values;
 use crate::clock::{SECOND_NS, now_ns};
 pub use crate::statement::{Statement, StatementId};
@@ -28,6 +29,16 @@ pub trait Driver: Debug + Send + Sync {
     /// # Errors
     /// What the database or its library said.
     fn open(&self, statements: &[Statement]) -> Result<Box<dyn DriverSession>, DriverError>;
+
+    /// Host and port of its server; `None` where the database is in this process.
+    fn server(&self) -> Option<(&str, u16)> {
+        None
+    }
+
+    /// Whether a backslash begins an escape in a string of its SQL.
+    fn escapes_by_backslash(&self) -> bool {
+        false
+    }
 
     /// What a client that uses a session of it needs of the process's open files.
     fn files_per_session(&self) -> u32 {
@@ -48,6 +59,16 @@ pub trait DriverSession: Send {
 
     /// Who stops what the session is doing, from another thread.
     fn canceller(&self) -> Arc<dyn CancelSession>;
+
+    /// Adds rows to the columns of a table, all of them in the order of their numbers; returns how many it took.
+    ///
+    /// # Errors
+    /// What the database said, or that rows come by INSERT only.
+    fn load(&mut self, table: &str, columns: &[&str], rows: &Batch) -> Result<u64, DriverError> {
+        let _ = (columns, rows);
+        let message = format!("rows of {table} come by INSERT only");
+        Err(DriverError { code: "no bulk load", message, kind: DriverErrorKind::Other })
+    }
 }
 
 /// Stops what a session is doing. The operation then fails with an error that says so, unless it had ended already.

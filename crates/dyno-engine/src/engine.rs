@@ -101,8 +101,8 @@ impl Engine {
         }
         let threads = match (recipient, config.connections) {
             // One for each client, as they come.
-            (Recipient::Driver, None) => u32::MAX,
-            (Recipient::Driver, Some(connections)) => connections.max(1),
+            (Recipient::Driver { .. }, None) => u32::MAX,
+            (Recipient::Driver { .. }, Some(connections)) => connections.max(1),
             // A thread without any connection could serve none of its clients.
             (_, connections) => config.threads.min(connections.unwrap_or(u32::MAX).max(1)),
         };
@@ -125,7 +125,7 @@ impl Engine {
             transactions_max: None,
             over: Arc::default(),
         };
-        if recipient != Recipient::Driver {
+        if !matches!(recipient, Recipient::Driver { .. }) {
             engine.start_threads(threads)?;
         }
         Ok(engine)

@@ -3,6 +3,7 @@
 //! A few threads drive many connections. Nothing on the path of a transaction takes a lock or allocates, and
 //! nothing here reads SQL: what to send is the [`workload`]'s business.
 
+mod batch;
 mod calls;
 mod cancel;
 pub mod clock;

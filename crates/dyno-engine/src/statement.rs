@@ -131,7 +131,10 @@ struct Sendable {
 pub(crate) enum Recipient {
     Postgres,
     MySql,
-    Driver,
+    /// Whether a backslash begins an escape in its strings.
+    Driver {
+        backslashes: bool,
+    },
 }
 
 impl Recipient {
@@ -144,7 +147,7 @@ impl Recipient {
         match route {
             Route::Wire(endpoint) if endpoint.wire.is_mysql() => Self::MySql,
             Route::Wire(_) => Self::Postgres,
-            Route::Driver(_) => Self::Driver,
+            Route::Driver(driver) => Self::Driver { backslashes: driver.escapes_by_backslash() },
         }
     }
 }
@@ -205,7 +208,8 @@ impl Statements {
             return false;
         };
         if self.protocol == Protocol::Simple {
-            calls.sql(|text| statement.write_literal(value, false, text));
+            let backslashes = self.recipient == Recipient::Driver { backslashes: true };
+            calls.sql(|text| statement.write_literal(value, backslashes, text));
         } else {
             calls.statement(id, (0..*parameters).map(|index| value(index).unwrap_or(Value::Null)));
         }
@@ -221,7 +225,7 @@ impl Statements {
     }
 
     pub(crate) fn is_for_driver(&self) -> bool {
-        self.recipient == Recipient::Driver
+        matches!(self.recipient, Recipient::Driver { .. })
     }
 
     /// Appends what has the server prepare a client's own statement under its handle.
@@ -388,6 +392,18 @@ mod tests {
         assert_eq!(statement.with_question_marks(), "SELECT a FROM t WHERE b = ? AND c = ? AND d = ?");
         assert!(!statement.in_order());
         assert!(Statement::new("$1, $2").in_order());
+    }
+
+    #[test]
+    fn a_driver_gets_literals_as_it_reads_them() {
+        for (backslashes, expected) in [(false, r"SELECT 'it''s \'"), (true, r"SELECT 'it''s \\'")] {
+            let recipient = Recipient::Driver { backslashes };
+            let statements = Statements::new(Protocol::Simple, recipient, &[Statement::new("SELECT $1")]);
+            let mut calls = Calls::default();
+            assert!(statements.call(&mut calls, StatementId(0), |_| Some(Value::Text(br"it's \"))));
+            let Some(crate::driver::Operation::Sql(sql)) = calls.iter().next() else { panic!("no SQL") };
+            assert_eq!(sql, expected);
+        }
     }
 
     #[test]

@@ -188,7 +188,8 @@ impl LoadThread {
                 }
                 let index = self.load.just_sent[at];
                 at += 1;
-                if matches!(self.load.sessions[index as usize].state, SessionState::Waiting) {
+                let state = &self.load.sessions[index as usize].state;
+                if matches!(state, SessionState::Waiting | SessionState::Recovering(_)) {
                     let received = self.load.reply_ready(index);
                     self.eagerness.tried(received != Received::Nothing);
                     if received == Received::Nothing {

@@ -133,6 +133,7 @@ pub(crate) fn without_timelines(report: &Report) -> Report {
         timelines: Vec::new(),
         sizes: report.sizes.clone(),
         checks: report.checks.clone(),
+        answers: Vec::new(),
         hooks: report.hooks.clone(),
         lost: report.lost.clone(),
         server_changes: report.server_changes.clone(),
@@ -303,6 +304,7 @@ mod tests {
             lost: vec![],
             server_changes: vec![],
             checks: vec![],
+            answers: vec![],
             findings: vec![],
             notices: vec![Notice { target: None, stage: None, text: HOSTILE.to_owned() }],
         }

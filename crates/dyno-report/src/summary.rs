@@ -4,6 +4,7 @@
 mod costs;
 mod findings;
 mod ladder;
+mod passes;
 mod series;
 
 use std::collections::BTreeMap;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::Event;
 use crate::latency::Latency;
+pub use crate::passes::{Passes, QueryTimes};
 use crate::spec::RunSpec;
 pub use crate::timeline::{LoadColumns, Metric, PoolLoad, Timeline};
 use crate::{event, words};
@@ -38,6 +39,9 @@ pub struct Report {
     /// What the data takes on disk, one for each target and workload whose rows are known.
     pub sizes: Vec<Size>,
     pub checks: Vec<event::Check>,
+    /// What queries returned; what the passes of a series say of it is written.
+    #[serde(skip)]
+    pub answers: Vec<event::Answer>,
     pub hooks: Vec<HookRun>,
     /// Targets that were given up in mid-run.
     pub lost: Vec<Lost>,
@@ -93,6 +97,7 @@ impl Report {
             }
             Event::Prepare(step) => self.prepare.push(step.clone()),
             Event::Check(check) => self.checks.push(check.clone()),
+            Event::Answer(answer) => self.answers.push(answer.clone()),
             Event::Hook(hook) => self.hooks.push(HookRun { at_s, hook: hook.clone() }),
             Event::TargetLost(lost) => self.lost.push(Lost { at_s, lost: lost.clone() }),
             Event::ServerChanged(changed) => self.server_changes.push(changed.clone()),
@@ -186,6 +191,9 @@ pub struct Series {
     pub peak: Option<Peak>,
     /// Where the ladder was saturated; `None` where it was not, or has too few rungs to say.
     pub saturation: Option<Saturation>,
+    /// `None` where its stages are no passes over queries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passes: Option<Passes>,
 }
 
 /// What stands for a series: its hold, or the median of several that repeat each other, or the rung of its peak.

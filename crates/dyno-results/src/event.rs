@@ -40,6 +40,7 @@ pub enum Event {
     Sample(Sample),
     StageFinished(StageFinished),
     Check(Check),
+    Answer(Answer),
     Hook(Hook),
     TargetLost(TargetLost),
     ServerChanged(ServerChanged),
@@ -93,6 +94,7 @@ impl Event {
             Self::Sample(_) => "sample",
             Self::StageFinished(_) => "stage-finished",
             Self::Check(_) => "check",
+            Self::Answer(_) => "answer",
             Self::Hook(_) => "hook",
             Self::TargetLost(_) => "target-lost",
             Self::ServerChanged(_) => "server-changed",
@@ -404,6 +406,10 @@ pub struct Stage {
     /// Each transaction changes one of so many rows, by the workload's design: more clients wait for each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contended_rows: Option<u32>,
+    /// It is a pass of each client over all queries of the workload, each of which is a transaction type: how long they take
+    /// is what is measured, and not how many there are in a time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub pass: bool,
     /// Names of the transaction types, indexed by [`TypeInterval::type_index`].
     pub types: Vec<String>,
 }
@@ -587,6 +593,37 @@ pub struct Check {
     pub found: Option<String>,
     /// One sentence for a reader.
     pub detail: String,
+}
+
+/// What a query returned, the first time that its first client ran it in a load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    pub target: String,
+    /// Of its stages.
+    pub series: String,
+    #[serde(flatten)]
+    pub answer: QueryAnswer,
+}
+
+/// What a query returned. Numbers have at most two digits behind the point, texts no blanks at their end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct QueryAnswer {
+    /// `Q1`, as its type of transactions is called.
+    pub query: String,
+    /// Its text as it was sent.
+    pub sql: String,
+    /// The first 1,000 rows.
+    pub rows: Vec<Vec<String>>,
+    /// How many there were.
+    pub count: u64,
+    /// Over all rows, whatever their order.
+    pub digest: String,
+    /// Later answers to the same text that were others.
+    pub changed: u64,
+    /// Whether it is the answer of the workload's specification; `None` where that has none for this text and data.
+    pub validated: Option<bool>,
+    /// In what it differs from that.
+    pub wrong: Option<String>,
 }
 
 /// Something that the user had done before or after a load: a command, SQL, or a restart of the server with cold caches.

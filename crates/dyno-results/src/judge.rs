@@ -4,6 +4,7 @@
 //! while it goes. Where its evidence is missing a rule stays silent or says so; it never guesses. Codes, thresholds and
 //! advice are listed in `docs/findings.md`.
 
+mod answers;
 mod cached;
 mod closed_loop;
 mod contention;
@@ -34,6 +35,7 @@ type Rule = fn(&Report) -> Vec<Finding>;
 /// Every rule, in the order in which findings of equal weight are shown.
 const RULES: &[Rule] = &[
     data_check::judge,
+    answers::judge,
     incomplete::judge,
     restarted::judge,
     errors::judge,
@@ -54,7 +56,7 @@ const RULES: &[Rule] = &[
 ];
 
 /// Rules that tell of what may still come while a run goes on.
-const OF_THE_END: &[Rule] = &[peak_not_reached::judge, noisy::judge, too_short::judge];
+const OF_THE_END: &[Rule] = &[answers::judge, peak_not_reached::judge, noisy::judge, too_short::judge];
 
 /// Findings of a run that goes on, the gravest first: what only its end can tell is left out.
 #[must_use]

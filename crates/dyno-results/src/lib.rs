@@ -2,6 +2,7 @@
 //!
 //! Pure but for the store: no clock, no network. Everything shown to a reader is a fold over [`event::Event`]s.
 
+pub mod answer;
 pub mod comparison;
 pub mod decimate;
 pub mod document;
@@ -11,6 +12,7 @@ pub mod format;
 mod headline;
 pub mod judge;
 pub mod latency;
+pub mod passes;
 pub mod spec;
 pub mod statistics;
 pub mod store;

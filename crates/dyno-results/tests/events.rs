@@ -163,6 +163,7 @@ fn stage(arrival: Arrival) -> Stage {
         stream: 1,
         round: 1,
         contended_rows: Some(1),
+        pass: true,
         types: vec![],
     }
 }

@@ -3,25 +3,37 @@
 use std::sync::Arc;
 
 use dyno_engine::driver::Driver;
+use dyno_wire::endpoint::Password;
 use dyno_wire::server_error::DriverError;
 
 use crate::Capabilities;
+#[cfg(feature = "adbc")]
+use crate::adbc;
 use crate::cause::Cause;
 use crate::connection::{Connection, QueryError};
 use crate::inspect::Inspector;
 use crate::product::{Product, Recognised};
-use crate::settings::TargetError;
-use crate::sqlite;
+use crate::settings::{Environment, TargetError};
+use crate::{clickhouse, sqlite};
 
 /// All of them.
-static KINDS: [&DriverKind; 1] = [&sqlite::KIND];
+static KINDS: &[&DriverKind] = &[
+    &sqlite::KIND,
+    &clickhouse::KIND,
+    #[cfg(feature = "adbc")]
+    &adbc::DUCKDB,
+    #[cfg(feature = "adbc")]
+    &adbc::ANY,
+];
 
 /// What there is to know of a kind.
 pub(crate) struct DriverKind {
-    /// [`Driver::kind`], and the scheme of its URLs.
+    /// [`Driver::kind`]
     pub(crate) name: &'static str,
+    /// Of its URLs.
+    pub(crate) schemes: &'static [&'static str],
     /// Reads a target's name; `None` where it names nothing of this kind.
-    pub(crate) parse: fn(&str) -> Option<Result<DriverTarget, TargetError>>,
+    pub(crate) parse: fn(&str, &Environment) -> Option<Result<DriverTarget, TargetError>>,
     /// The product where nothing says otherwise.
     pub(crate) product: &'static Product,
     pub(crate) recognise: fn(&mut Connection) -> Result<Recognised, QueryError>,
@@ -38,12 +50,13 @@ pub struct DriverTarget {
     pub url: String,
     /// The database's name.
     pub database: String,
+    pub password: Option<Password>,
     pub capabilities: Capabilities,
 }
 
 /// Reads a target's name; `None` where it names nothing that has a driver.
-pub(crate) fn parse(text: &str) -> Option<Result<DriverTarget, TargetError>> {
-    KINDS.iter().find_map(|kind| (kind.parse)(text))
+pub(crate) fn parse(text: &str, environment: &Environment) -> Option<Result<DriverTarget, TargetError>> {
+    KINDS.iter().find_map(|kind| (kind.parse)(text, environment))
 }
 
 /// What is behind an error of a driver.
@@ -59,7 +72,7 @@ pub fn is_address(text: &str) -> bool {
 
 /// Schemes of URLs.
 pub(crate) fn schemes() -> impl Iterator<Item = &'static str> {
-    KINDS.iter().map(|kind| kind.name)
+    KINDS.iter().flat_map(|kind| kind.schemes).copied()
 }
 
 /// Products of all kinds.

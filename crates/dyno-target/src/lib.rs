@@ -1,9 +1,12 @@
 //! Where a load is run: how a target is named, reached, inspected and watched, and the servers that dyno starts
 //! itself. Knows no workload, and opens no socket for the load: that is the engine's.
 
+#[cfg(feature = "adbc")]
+mod adbc;
 mod capabilities;
 pub mod catalog;
 pub mod cause;
+mod clickhouse;
 pub mod connection;
 mod drivers;
 pub mod embedded;

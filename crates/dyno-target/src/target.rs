@@ -21,14 +21,15 @@ pub enum Target {
 }
 
 impl Target {
-    /// Understands a target's name: `postgres://…`, `mysql://…`, `mariadb://…`, `sqlite:FILE`, `host=… dbname=…`, or nothing at
+    /// Understands a target's name: `postgres://…`, `mysql://…`, `mariadb://…`, `sqlite:FILE`,
+    /// `clickhouse://…`, `host=… dbname=…`, or nothing at
     /// all for the PostgreSQL that the environment names.
     ///
     /// # Errors
     /// Says what is wrong with the name, and never repeats a password.
     pub fn parse(text: &str, environment: &Environment) -> Result<Self, TargetError> {
         let text = text.trim();
-        if let Some(target) = drivers::parse(text) {
+        if let Some(target) = drivers::parse(text, environment) {
             return target.map(Self::Driver);
         }
         match other_scheme(text) {
@@ -98,7 +99,7 @@ impl Target {
         match self {
             Self::Postgres(settings) => settings.passwords().collect(),
             Self::MySql(settings) => settings.password().into_iter().collect(),
-            Self::Driver(_) => Vec::new(),
+            Self::Driver(target) => target.password.iter().collect(),
         }
     }
 

@@ -14,6 +14,16 @@ pub struct Row<'a>(Encoded<'a>);
 enum Encoded<'a> {
     Postgres(DataRow<'a>),
     MySql(ResultRow<'a>),
+    Decoded(&'a dyn Fields),
+}
+
+/// The values of a row that no protocol brought.
+pub trait Fields: fmt::Debug {
+    /// The number of columns.
+    fn columns(&self) -> usize;
+
+    /// Hands over the values from left to right.
+    fn for_each(&self, take: &mut dyn FnMut(Field<'_>));
 }
 
 /// A value of a row.
@@ -34,6 +44,7 @@ impl Row<'_> {
         match self.0 {
             Encoded::Postgres(row) => row.len(),
             Encoded::MySql(row) => row.len(),
+            Encoded::Decoded(row) => row.columns(),
         }
     }
 
@@ -49,6 +60,7 @@ impl Row<'_> {
                 value::Value::Bytes(bytes) => take(Field::Text(bytes)),
                 value => take(Field::Other(&value)),
             }),
+            Encoded::Decoded(row) => row.for_each(&mut take),
         }
     }
 }
@@ -67,6 +79,12 @@ impl Display for Field<'_> {
             Self::Text(text) => f.write_str(&String::from_utf8_lossy(text)),
             Self::Other(value) => Display::fmt(value, f),
         }
+    }
+}
+
+impl<'a> From<&'a dyn Fields> for Row<'a> {
+    fn from(row: &'a dyn Fields) -> Self {
+        Self(Encoded::Decoded(row))
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use dyno_engine::workload::Workload;
-use dyno_results::event::{Check, PrepareStep};
+use dyno_results::event::{Check, PrepareStep, QueryAnswer};
 use dyno_target::catalog::{self, Names};
 use dyno_target::connection::{ConnectError, Connection, QueryError};
 use dyno_target::product::{self, Dialect};
@@ -134,7 +134,7 @@ impl Debug for Dataset {
 }
 
 /// One workload on the data that is there.
-pub trait SeriesLoad: Send {
+pub trait SeriesLoad: Send + Sync {
     fn series(&self) -> Series;
 
     /// What the engine drives.
@@ -157,6 +157,11 @@ pub trait SeriesLoad: Send {
     ) -> Result<(), BenchmarkError> {
         let _ = (connection, tell);
         Ok(())
+    }
+
+    /// What its queries returned since this was last asked, where answers are compared. Nothing may move meanwhile.
+    fn answers(&self) -> Vec<QueryAnswer> {
+        Vec::new()
     }
 
     /// Reads what [`Baseline::verify`] compares with; `None` where nothing is known of the tables. Nothing may move
@@ -210,12 +215,14 @@ pub struct Series {
     pub workload: &'static str,
     /// Whether it may change the data.
     pub writes: bool,
+    /// Transactions of a pass, where its stages are passes over queries and not load for a time.
+    pub pass: Option<u64>,
 }
 
 impl Series {
     /// That reads or writes, which is its name.
     pub(crate) fn of(workload: &'static str, writes: bool) -> Self {
-        Self { name: if writes { "write" } else { "read" }, workload, writes }
+        Self { name: if writes { "write" } else { "read" }, workload, writes, pass: None }
     }
 }
 

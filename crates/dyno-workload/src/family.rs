@@ -3,12 +3,13 @@
 //! A family implements [`Family`] in its own folder; all others see it as a [`Registered`].
 
 use std::fmt::Debug;
+use std::str::FromStr;
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches as _};
 use dyno_target::Capabilities;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::benchmark::{Benchmark, BenchmarkError};
@@ -22,6 +23,32 @@ pub struct Listed {
     pub about: &'static str,
     /// The protocols of the servers that it runs on.
     pub runs_on: &'static [&'static str],
+}
+
+/// A scale that a user says, which families have in units of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct ScaleOption(pub f64);
+
+impl FromStr for ScaleOption {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let scale: Option<f64> = text.parse().ok().filter(|scale: &f64| scale.is_finite());
+        scale.map(Self).ok_or_else(|| "a scale is a number: 1, 0.1".to_owned())
+    }
+}
+
+/// A whole one as such.
+impl Serialize for ScaleOption {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let whole = self.0 as u64;
+        if self.0.to_bits() == (whole as f64).to_bits() {
+            serializer.serialize_u64(whole)
+        } else {
+            serializer.serialize_f64(self.0)
+        }
+    }
 }
 
 /// Workloads on the same data, with the same options.

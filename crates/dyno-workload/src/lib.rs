@@ -16,4 +16,5 @@ pub mod script;
 mod single_writer;
 pub mod sysbench;
 pub mod tpcb;
+pub mod tpch;
 pub mod ycsb;

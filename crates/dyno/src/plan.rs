@@ -34,6 +34,7 @@ pub(crate) struct Plan {
 /// What runs at the same time on each target.
 #[derive(Debug, Clone)]
 pub(crate) struct PhasePlan {
+    /// Where stages are passes, and this is not nothing, it is one pass.
     pub(crate) warm_up: Duration,
     /// How often the hold, or the one stage, is run.
     pub(crate) repeat: u32,
@@ -56,6 +57,8 @@ pub(crate) struct StreamPlan {
     pub(crate) protocol: Protocol,
     pub(crate) tries_max: u32,
     pub(crate) time_limit: Option<Duration>,
+    /// Transactions of a pass, where the workload makes passes over its queries.
+    pub(crate) pass: Option<u64>,
     /// Connections that the clients of a target share; `None` where each has its own.
     pub(crate) connections: Option<u32>,
     /// By target.

@@ -1,12 +1,12 @@
 //! Starts one of the servers and keeps it until standard input ends: for benches, and for trying things by hand.
 //!
 //! `serve mysql|mariadb|seekdb [NAME=VALUE …]` prints the port, the password of `root` (empty where there is none) and
-//! the process id, a line each.
+//! the process id, a line each. `serve clickhouse` prints the target's name of the engine of today behind its front.
 
 use std::io::Read as _;
 use std::process::ExitCode;
 
-use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup};
+use dyno_test_servers::{ClickHouse, ClickHouseKind, Mysql, MysqlProduct, MysqlSetup};
 
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);
@@ -14,8 +14,13 @@ fn main() -> ExitCode {
         Some("mysql") => MysqlProduct::Mysql,
         Some("mariadb") => MysqlProduct::MariaDb,
         Some("seekdb") => MysqlProduct::SeekDb,
+        Some("clickhouse") => {
+            let Some(server) = ClickHouse::start(ClickHouseKind::Engine) else { return ExitCode::FAILURE };
+            println!("{}", server.url());
+            return until_input_ends();
+        }
         _ => {
-            eprintln!("usage: serve mysql|mariadb|seekdb [NAME=VALUE ...]");
+            eprintln!("usage: serve mysql|mariadb|seekdb [NAME=VALUE ...] | clickhouse");
             return ExitCode::FAILURE;
         }
     };
@@ -23,7 +28,11 @@ fn main() -> ExitCode {
     // Why there is none was said.
     let Some(server) = Mysql::start(&setup) else { return ExitCode::FAILURE };
     println!("{}\n{}\n{}", server.address.port(), server.password, server.pid());
-    // However the other side ends, this ends with it.
+    until_input_ends()
+}
+
+/// However the other side ends, this ends with it.
+fn until_input_ends() -> ExitCode {
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
     ExitCode::SUCCESS
 }

@@ -8,8 +8,10 @@
 mod cache;
 mod cap;
 mod certificate;
+mod clickhouse;
 mod command;
 mod debian;
+mod duckdb;
 mod mysql;
 mod node_exporter;
 mod patience;
@@ -23,7 +25,9 @@ mod sysbench;
 mod user;
 
 pub use cap::Cap;
+pub use clickhouse::{ClickHouse, ClickHouseKind};
 pub use command::succeed;
+pub use duckdb::duckdb_library;
 pub use mysql::{Mysql, MysqlProduct, MysqlSetup, MysqlUser};
 pub use node_exporter::NodeExporter;
 pub use pgbench::Pgbench;

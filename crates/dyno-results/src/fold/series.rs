@@ -3,9 +3,9 @@
 use super::limits;
 use crate::document::{Report, Saturation, Series, StageResult};
 use crate::event::StageKind;
-use crate::headline;
 use crate::statistics::peak;
 use crate::statistics::saturation::{self, LoadStep};
+use crate::{headline, passes};
 
 /// The series in the order in which they began. Where they were saturated is only told with what is `known` of the run.
 pub(super) fn group(stages: &[StageResult], known: Option<&Report>) -> Vec<Series> {
@@ -25,6 +25,7 @@ pub(super) fn group(stages: &[StageResult], known: Option<&Report>) -> Vec<Serie
                     headline: None,
                     peak: None,
                     saturation: None,
+                    passes: None,
                 });
                 all.len() - 1
             });
@@ -61,6 +62,7 @@ fn finish(series: &mut Series, stages: &[StageResult], known: Option<&Report>) {
         peak.passed = series.saturation.is_some();
     }
     series.headline = headline::of(series, find);
+    series.passes = known.and_then(|known| passes::of(series, stages, known));
 }
 
 fn saturation(steps: &[LoadStep], ladder: &[&StageResult], known: &Report) -> Option<Saturation> {

@@ -1,5 +1,6 @@
 //! Each rule is shown runs with a planted fault, which it must find, and clean runs, on which it must be silent.
 
+mod answers;
 mod headlines;
 mod ladders_and_rates;
 mod mysql;
@@ -478,6 +479,7 @@ fn every_code_is_documented() {
     let document = include_str!("../../../../docs/findings.md");
     let documented: Vec<&str> = document.lines().filter_map(|line| line.strip_prefix("## ")).collect();
     let rules = [
+        include_str!("answers.rs"),
         include_str!("cached.rs"),
         include_str!("closed_loop.rs"),
         include_str!("contention.rs"),

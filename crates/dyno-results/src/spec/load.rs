@@ -186,6 +186,22 @@ impl LoadSpec {
         if is_single { self.fixed(beside) } else { self.ladder(quick) }
     }
 
+    /// The course of stages that are passes of so many transactions, unless this says otherwise: each for one client.
+    ///
+    /// # Errors
+    /// As [`Self::course`].
+    pub fn course_of_passes(&self, pass: u64, quick: bool, beside: bool) -> Result<Course, String> {
+        if self.duration.is_some()
+            || self.transactions.is_some()
+            || self.rate.is_some()
+            || self.ramp.is_some()
+        {
+            return self.course(quick, beside);
+        }
+        let clients = self.clients.clone().or(Some(Clients::Ladder(vec![1])));
+        Self { clients, transactions: Some(pass), ..self.clone() }.course(quick, beside)
+    }
+
     /// Whether it is one number of clients, neither stepped up to nor held.
     #[must_use]
     pub fn is_steady(&self) -> bool {

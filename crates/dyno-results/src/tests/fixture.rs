@@ -154,6 +154,7 @@ impl Fixture {
             planned_s: Some(load.tps.len() as f64),
             planned_transactions: None,
             contended_rows: None,
+            pass: false,
             stream: 0,
             round: 0,
             types: vec!["only".to_owned()],

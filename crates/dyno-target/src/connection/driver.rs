@@ -6,7 +6,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use dyno_engine::driver::{CancelSession, Driver, DriverSession, Executed, Operation, Route, RowSink};
+use dyno_engine::driver::{Batch, CancelSession, Driver, DriverSession, Executed, Operation, Route, RowSink};
 use dyno_wire::server_error::{DriverError, ServerError};
 
 use super::error::{ConnectError, QueryError, shorten};
@@ -100,7 +100,21 @@ impl DriverConnection {
         Ok(Closer::Driver(Arc::clone(&self.canceller)))
     }
 
+    /// Adds a batch of rows to the columns of a table; returns how many were taken.
+    pub(super) fn load(&mut self, table: &str, columns: &[&str], rows: &Batch) -> Result<u64, QueryError> {
+        self.watched(&format!("(bulk load into {table})"), |session| session.load(table, columns, rows))
+    }
+
     fn run(&mut self, sql: &str, rows: &mut dyn RowSink) -> Result<Executed, QueryError> {
+        self.watched(sql, |session| session.execute(Operation::Sql(sql), rows))
+    }
+
+    /// Has the session do something, and stops it when its time is up or the user wants to stop.
+    fn watched<T>(
+        &mut self,
+        statement: &str,
+        run: impl FnOnce(&mut dyn DriverSession) -> Result<T, DriverError>,
+    ) -> Result<T, QueryError> {
         if self.broken {
             return Err(QueryError::Broken);
         }
@@ -120,11 +134,11 @@ impl DriverConnection {
                     }
                 }
             });
-            let outcome = session.execute(Operation::Sql(sql), rows);
+            let outcome = run(&mut **session);
             drop((done, started));
             outcome
         });
-        outcome.map_err(|error| self.failed(error, sql))
+        outcome.map_err(|error| self.failed(error, statement))
     }
 
     fn failed(&mut self, error: DriverError, sql: &str) -> QueryError {

@@ -18,7 +18,7 @@ use std::io;
 use std::str::FromStr;
 use std::time::Duration;
 
-use dyno_engine::driver::{Driver, Route};
+use dyno_engine::driver::{Batch, Driver, Route};
 use dyno_wire::endpoint::Endpoint;
 
 pub use advice::TlsTerms;
@@ -254,6 +254,17 @@ impl Connection {
         match &mut self.0 {
             Session::Wire(wire) => wire.copy_in(sql),
             Session::Driver(_) => Err(QueryError::NotACopy { statement: error::shorten(sql) }),
+        }
+    }
+
+    /// Adds a batch of rows to the columns of a table; returns how many were taken.
+    ///
+    /// # Errors
+    /// As [`Connection::query`], and where there is a server: its rows come in another way.
+    pub fn load_batch(&mut self, table: &str, columns: &[&str], rows: &Batch) -> Result<u64, QueryError> {
+        match &mut self.0 {
+            Session::Wire(_) => Err(QueryError::NotALoad { statement: table.to_owned() }),
+            Session::Driver(session) => session.load(table, columns, rows),
         }
     }
 

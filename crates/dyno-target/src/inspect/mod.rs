@@ -4,13 +4,14 @@
 
 mod identity;
 mod mysql;
-mod place;
+pub(crate) mod place;
 mod postgres;
 mod sessions;
 mod statistics;
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs as _};
 
+use dyno_engine::driver::Driver;
 use dyno_results::event;
 use dyno_wire::endpoint::{Address, Wire};
 
@@ -70,7 +71,12 @@ fn read_facts(connection: &mut Connection, name: &str, url: &str) -> Result<even
     let inspector = inspector(connection);
     let same_host = match connection.endpoint().map(|endpoint| endpoint.address.clone()) {
         Some(Address::Tcp(dialled)) => (inspector.same_host)(connection, dialled)?,
-        Some(Address::Unix(_)) | None => Some(true),
+        Some(Address::Unix(_)) => Some(true),
+        None => match connection.driver().and_then(Driver::server).map(dialled) {
+            Some(Some(dialled)) => (inspector.same_host)(connection, dialled)?,
+            Some(None) => None,
+            None => Some(true),
+        },
     };
     let limits = known((inspector.limits)(connection).map(Some))?;
     let isolation = (inspector.isolation)(connection)?;
@@ -88,8 +94,13 @@ fn read_facts(connection: &mut Connection, name: &str, url: &str) -> Result<even
         // In the words of the SQL standard.
         isolation: isolation.map(|level| level.to_lowercase().replace('-', " ")),
         disk_kind: None,
-        in_process: connection.endpoint().is_none(),
+        in_process: connection.driver().is_some_and(|driver| driver.server().is_none()),
     })
+}
+
+/// An address of a driver's server, which has answered.
+fn dialled(place: (&str, u16)) -> Option<SocketAddr> {
+    place.to_socket_addrs().ok()?.next()
 }
 
 /// Which server a session is on.
@@ -247,7 +258,7 @@ fn mark_indexed(tables: &mut [event::Table], rows: Option<&[TextRow]>) {
 }
 
 /// Shown instead of a setting's value in which a password may stand.
-const NOT_SHOWN: &str = "(not shown)";
+pub(crate) const NOT_SHOWN: &str = "(not shown)";
 
 /// A refused question is an unknown answer; a lost session is an error.
 pub(crate) fn known<T>(answer: Result<Option<T>, QueryError>) -> Result<Option<T>, QueryError> {

@@ -14,12 +14,12 @@ pub struct ServerProcess {
 }
 
 /// Only an address of this machine can be bound.
-pub(super) fn is_of_this_machine(address: IpAddr) -> bool {
+pub(crate) fn is_of_this_machine(address: IpAddr) -> bool {
     address.is_loopback() || UdpSocket::bind((address, 0)).is_ok()
 }
 
 /// Whether the way there leads over a bridge of this machine, behind which its own containers live.
-pub(super) fn over_bridge(address: IpAddr) -> bool {
+pub(crate) fn over_bridge(address: IpAddr) -> bool {
     let IpAddr::V4(address) = address else { return false };
     let Ok(routes) = fs::read_to_string("/proc/net/route") else { return false };
     interface_to(address, &routes)

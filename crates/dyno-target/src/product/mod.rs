@@ -85,7 +85,11 @@ pub struct Recognised {
 
 impl Recognised {
     /// A server of whose product nothing is certain.
-    fn nothing(dialect: Dialect, durability: &'static [&'static str], version_text: Option<String>) -> Self {
+    pub(crate) fn nothing(
+        dialect: Dialect,
+        durability: &'static [&'static str],
+        version_text: Option<String>,
+    ) -> Self {
         Self { product: None, name: None, version: None, version_text, dialect, durability }
     }
 

@@ -1,4 +1,4 @@
-//! What the surroundings say about a target: `PG*` and `MYSQL*` variables, the home directory, the system's user, and
+//! What the surroundings say about a target: `PG*`, `MYSQL*` and `CLICKHOUSE*` variables, the home directory, the system's user, and
 //! where local sockets and MySQL's option files are. Taken from the process once, or made by hand in tests; nothing
 //! else in the settings looks at the process.
 
@@ -32,7 +32,7 @@ impl fmt::Debug for Environment {
 }
 
 impl Environment {
-    /// The surroundings of this process: its `PG*` and `MYSQL*` variables, its user (by effective id) and that user's home.
+    /// The surroundings of this process: its `PG*`, `MYSQL*` and `CLICKHOUSE*` variables, its user (by effective id) and that user's home.
     #[must_use]
     pub fn of_process() -> Self {
         let account = Account::of_process();
@@ -40,7 +40,7 @@ impl Environment {
         Self {
             variables: std::env::vars_os()
                 .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-                .filter(|(name, _)| name.starts_with("PG") || name.starts_with("MYSQL"))
+                .filter(|(name, _)| ["PG", "MYSQL", "CLICKHOUSE"].iter().any(|it| name.starts_with(it)))
                 .collect(),
             home: text("HOME").map(PathBuf::from).or_else(|| account.as_ref().map(|it| it.home.clone())),
             user: account.map(|it| it.name).or_else(|| text("USER")).or_else(|| text("LOGNAME")),

@@ -9,7 +9,7 @@ use crate::tls::TlsFileError;
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
     #[error(
-        "a target is written postgres://user@host:5432/database, mysql://user@host:3306/database, sqlite:FILE or host=… dbname=…, not `{found}`"
+        "a target is written postgres://user@host:5432/database, mysql://user@host:3306/database, sqlite:FILE, duckdb:FILE, clickhouse://user@host:8123/database or host=… dbname=…, not `{found}`"
     )]
     NotATarget { found: String },
     #[error("dyno does not know how to reach `{scheme}://`{}", nearest(.suggestion.as_deref(), "://"))]

@@ -22,11 +22,13 @@ use settings::{SCHEME, SqliteSettings};
 
 pub(crate) static KIND: DriverKind = DriverKind {
     name: SCHEME,
-    parse: |text| {
+    schemes: &[SCHEME],
+    parse: |text, _| {
         let settings = SqliteSettings::parse(text)?;
         Some(settings.map(|settings| DriverTarget {
             url: settings.url(),
             database: settings.file().display().to_string(),
+            password: None,
             capabilities: Capabilities {
                 protocol: "SQLite",
                 short_name: SCHEME,

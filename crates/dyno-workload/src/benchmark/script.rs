@@ -100,7 +100,7 @@ struct ScriptLoad {
 
 impl SeriesLoad for ScriptLoad {
     fn series(&self) -> Series {
-        Series { name: NAME, workload: NAME, writes: self.writes }
+        Series { name: NAME, workload: NAME, writes: self.writes, pass: None }
     }
 
     fn workload(&self) -> Arc<dyn Workload> {

@@ -4,6 +4,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use dyno_engine::driver::{Batch, BatchForm};
 use dyno_target::cause;
 use dyno_target::connection::{Connection, QueryError};
 use dyno_target::product::{self, Dialect};
@@ -87,6 +88,9 @@ impl<'a> Bulk<'a> {
                 let sql = format!("COPY {name} ({columns}) FROM STDIN WITH (FREEZE ON)");
                 copy(connection, name, &sql, rows, context)
             }),
+            product::Bulk::Batches { form, bytes } => {
+                load_batches(connection, table, rows, (form, bytes), context)
+            }
             product::Bulk::Inserts { .. } => self.inserts(connection, table, rows, context),
         }
     }
@@ -99,11 +103,10 @@ impl<'a> Bulk<'a> {
         context: &JobContext<'_>,
     ) -> Result<(), JobError> {
         let room = usize::try_from(insert_bytes(connection, self.dialect)?).unwrap_or(PIECE_BYTES);
-        let (sent, insert) =
-            (rows.len(), format!("INSERT INTO {} ({}) VALUES ", table.name, table.column_list()));
+        let insert = format!("INSERT INTO {} ({}) VALUES ", table.name, table.column_list());
         in_transaction(connection, context, |connection| {
             let mut sql = Vec::with_capacity(room);
-            let mut taken = 0;
+            let (mut sent, mut taken) = (0, 0);
             loop {
                 sql.clear();
                 sql.extend_from_slice(insert.as_bytes());
@@ -111,6 +114,7 @@ impl<'a> Bulk<'a> {
                 if added == 0 {
                     return complete(&table.name, sent, taken, Vec::new());
                 }
+                sent += added;
                 taken += context.execute(connection, &String::from_utf8_lossy(&sql))?;
                 context.tell(News::Rows(added));
             }
@@ -127,9 +131,8 @@ pub(crate) fn copy(
     context: &JobContext<'_>,
 ) -> Result<(), JobError> {
     context.go_on()?;
-    let sent = rows.len();
     let mut copy = connection.copy_in(sql)?;
-    pieces(rows, |piece, rows| {
+    let sent = pieces(rows, |piece, rows| {
         context.go_on()?;
         copy.send(piece)?;
         context.tell(News::Rows(rows));
@@ -146,12 +149,11 @@ fn load_local(
     context: &JobContext<'_>,
 ) -> Result<(), JobError> {
     context.go_on()?;
-    let sent = rows.len();
     // The file's name is any: nobody opens it. Its form is MySQL's own, which no `sql_mode` changes.
     let (name, columns) = (&table.name, table.column_list());
     let sql = format!("LOAD DATA LOCAL INFILE 'dyno' INTO TABLE {name} ({columns})");
     let mut load = connection.load_local(&sql)?;
-    pieces(rows, |piece, rows| {
+    let sent = pieces(rows, |piece, rows| {
         context.go_on()?;
         load.send(piece)?;
         context.tell(News::Rows(rows));
@@ -162,17 +164,44 @@ fn load_local(
     complete(&table.name, sent, taken, connection.take_notices())
 }
 
-/// Hands on rows piece by piece.
+/// Brings rows by a driver.
+fn load_batches(
+    connection: &mut Connection,
+    table: &Table,
+    mut rows: RowRange<impl Rows>,
+    (form, bytes): (BatchForm, usize),
+    context: &JobContext<'_>,
+) -> Result<(), JobError> {
+    let columns: Vec<&str> = table.columns.iter().map(|column| &*column.name).collect();
+    let (mut batch, mut sent, mut taken) = (Batch::new(form), 0, 0);
+    loop {
+        batch.clear();
+        let added = rows.fill_batch(&mut batch, bytes);
+        if added == 0 {
+            return complete(&table.name, sent, taken, Vec::new());
+        }
+        context.go_on()?;
+        sent += added;
+        taken += connection.load_batch(&table.name, &columns, &batch)?;
+        context.tell(News::Rows(added));
+    }
+}
+
+/// Hands on rows piece by piece; returns how many there were.
 pub(crate) fn pieces(
     mut rows: RowRange<impl Rows>,
     mut send: impl FnMut(&[u8], u64) -> Result<(), JobError>,
-) -> Result<(), JobError> {
+) -> Result<u64, JobError> {
     let mut piece = Vec::with_capacity(PIECE_BYTES);
+    let mut sent = 0;
     loop {
         piece.clear();
         match rows.fill(Form::Lines, &mut piece) {
-            0 => return Ok(()),
-            added => send(&piece, added)?,
+            0 => return Ok(sent),
+            added => {
+                send(&piece, added)?;
+                sent += added;
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use dyno_target::catalog::{self, Names};
 use dyno_target::connection::Connection;
 use dyno_target::product::{self, Dialect};
 
-use super::bulk::{Bulk, ROWS_PER_TRANSACTION};
+use super::bulk::Bulk;
 use super::rows::{RowRange, Rows};
 use super::steps::{Steps, run_list};
 use super::worker_pool::{JobContext, JobError, News, OpenConnection, WorkerPool};
@@ -179,7 +179,7 @@ impl<'a> Preparation<'a> {
             let range = || RowRange { rows: rows(part), next: part.first, last: part.last };
             bulk.send(connection, table, range, context)
         };
-        let total = self.tables.iter().map(|table| table.rows - table.loaded).sum();
+        let total = self.tables.iter().map(|table| (table.rows - table.loaded) * table.rows_each).sum();
         if let Some(why) = bulk.slower().filter(|_| total > 0) {
             (steps.progress)(Progress::Remark(why));
         }
@@ -195,7 +195,7 @@ impl<'a> Preparation<'a> {
         let lists = self.lists(|table| table.after_load(self.dialect));
         let references: Vec<String> =
             self.tables.iter().flat_map(|table| table.references(self.dialect)).collect();
-        let unresolved = self.tables.iter().filter_map(|table| table.unresolved(self.dialect));
+        let unresolved = self.tables.iter().flat_map(|table| table.unresolved(self.dialect));
         let mut broken: u64 = 0;
         steps.run("keys", None, |pool, hear| {
             pool.run(&lists, run_numbered, hear)?;
@@ -265,17 +265,17 @@ fn run_numbered(
 
 /// The parts that are sent, neighbours of different tables; of whole tables the largest first.
 fn parts(tables: &[Table], whole: bool) -> Vec<Part> {
-    let step = if whole { u64::MAX } else { ROWS_PER_TRANSACTION };
     let left = |table: &Table| table.rows.saturating_sub(table.loaded);
+    let step = |table: &Table| if whole { u64::MAX } else { table.part_rows };
     let mut order: Vec<(usize, &Table)> = tables.iter().enumerate().collect();
     order.sort_by_key(|(_, table)| std::cmp::Reverse(left(table)));
-    let most = order.first().map_or(0, |(_, table)| left(table));
-    let befores = (0..most).step_by(usize::try_from(step).unwrap_or(usize::MAX));
-    let ranges = befores.flat_map(|before| {
-        let there = order.iter().filter(move |(_, table)| before < left(table));
+    let count = |table: &Table| left(table).div_ceil(step(table));
+    let most = order.iter().map(|(_, table)| count(table)).max().unwrap_or(0);
+    let ranges = (0..most).flat_map(|number| {
+        let there = order.iter().filter(move |(_, table)| number < count(table));
         there.map(move |(at, table)| {
-            let first = table.loaded + before + 1;
-            (*at, first, (first - 1).saturating_add(step).min(table.rows))
+            let before = table.loaded + number * step(table);
+            (*at, before + 1, before.saturating_add(step(table)).min(table.rows))
         })
     });
     ranges.zip(0..).map(|((table, first, last), stream)| Part { table, first, last, stream }).collect()

@@ -1,7 +1,9 @@
-//! Rows as the servers take them: a family says which values a row has, this writes them in the form of the statement that
-//! brings them, into a buffer of the caller's. Allocates nothing.
+//! Rows as the databases take them: a family says which values a row has, this writes them in the form of what brings them,
+//! into a buffer of the caller's. Text is written without an allocation.
 
-/// How rows are written.
+use dyno_engine::driver::{Batch, ColumnValues, Texts, TypedValues};
+
+/// How rows are written as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// For COPY and LOAD DATA: a tab between the values, a line for each row.
@@ -12,11 +14,31 @@ pub(crate) enum Form {
 
 /// What the rows of a table are.
 pub(crate) trait Rows {
-    /// The longest row that there can be, in either form.
+    /// The longest text of one call of [`Self::write`], in either form.
     const ROW_BYTES_MAX: usize;
 
-    /// Gives the values of row `number`, from 1 on. Texts have neither quotes nor backslashes nor tabs.
-    fn write<const LINES: bool>(&mut self, number: u64, row: &mut RowWriter<'_, LINES>);
+    /// Gives the values of row `number`, from 1 on; where a number stands for several rows, those of all, with
+    /// [`RowWriter::end`] between them. Texts have neither quotes nor backslashes nor tabs.
+    fn write(&mut self, number: u64, row: &mut impl RowWriter);
+}
+
+/// Takes the values of a row, one after the other.
+pub(crate) trait RowWriter {
+    fn integer(&mut self, value: impl itoa::Integer + TryInto<i64>);
+
+    /// In hundredths.
+    fn decimal(&mut self, value: i64);
+
+    /// Days since 1970-01-01, and the same as `1970-01-01`.
+    fn date(&mut self, days: i32, text: &str);
+
+    /// A text that `append` appends.
+    fn text(&mut self, append: impl FnOnce(&mut Vec<u8>));
+
+    fn null(&mut self);
+
+    /// The row is complete; the next begins.
+    fn end(&mut self);
 }
 
 /// Rows `next` to `last` of a table, which are still to be written.
@@ -28,10 +50,6 @@ pub(crate) struct RowRange<R> {
 }
 
 impl<R: Rows> RowRange<R> {
-    pub(crate) fn len(&self) -> u64 {
-        (self.last + 1).saturating_sub(self.next)
-    }
-
     /// Appends as many rows as there is room for in what was allocated; returns how many, 0 at the end.
     pub(crate) fn fill(&mut self, form: Form, buffer: &mut Vec<u8>) -> u64 {
         match form {
@@ -41,41 +59,77 @@ impl<R: Rows> RowRange<R> {
     }
 
     fn fill_as<const LINES: bool>(&mut self, buffer: &mut Vec<u8>) -> u64 {
-        let first = self.next;
-        while self.next <= self.last && buffer.capacity() - buffer.len() >= R::ROW_BYTES_MAX {
-            let before = if self.next == first { "(" } else { ", (" };
-            let mut row = RowWriter::<LINES> { buffer, before: if LINES { "" } else { before } };
-            self.rows.write(self.next, &mut row);
-            buffer.extend_from_slice(if LINES { b"\n" } else { b")" });
+        let mut writer = TextWriter::<LINES> { buffer, before: if LINES { "" } else { "(" }, rows: 0 };
+        while self.next <= self.last && writer.buffer.capacity() - writer.buffer.len() >= R::ROW_BYTES_MAX {
+            self.rows.write(self.next, &mut writer);
+            writer.end();
             self.next += 1;
         }
-        self.next - first
+        writer.rows
+    }
+
+    /// Fills an emptied batch with rows of at most so many bytes as text; returns how many, 0 at the end.
+    pub(crate) fn fill_batch(&mut self, batch: &mut Batch, bytes: usize) -> u64 {
+        let columns = match batch {
+            Batch::Lines(text) => {
+                text.reserve_exact(bytes.max(R::ROW_BYTES_MAX));
+                return self.fill(Form::Lines, text);
+            }
+            Batch::Columns(columns) => columns,
+        };
+        let mut writer = ColumnWriter { columns, column: 0, rows: 0 };
+        let end = self.next.saturating_add((bytes / R::ROW_BYTES_MAX).max(1) as u64).min(self.last + 1);
+        while self.next < end {
+            self.rows.write(self.next, &mut writer);
+            writer.end();
+            self.next += 1;
+        }
+        writer.rows
     }
 }
 
-/// Takes the values of a row, one after the other.
-pub(crate) struct RowWriter<'a, const LINES: bool> {
+/// Writes text.
+struct TextWriter<'a, const LINES: bool> {
     buffer: &'a mut Vec<u8>,
     /// What stands before the next value.
     before: &'static str,
+    rows: u64,
 }
 
-impl<const LINES: bool> RowWriter<'_, LINES> {
+impl<const LINES: bool> TextWriter<'_, LINES> {
     #[inline]
     fn begin(&mut self) {
         self.buffer.extend_from_slice(self.before.as_bytes());
         self.before = if LINES { "\t" } else { ", " };
     }
+}
 
+impl<const LINES: bool> RowWriter for TextWriter<'_, LINES> {
     #[inline]
-    pub(crate) fn integer(&mut self, value: impl itoa::Integer) {
+    fn integer(&mut self, value: impl itoa::Integer + TryInto<i64>) {
         self.begin();
         self.buffer.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
     }
 
-    /// A text that `append` appends.
     #[inline]
-    pub(crate) fn text(&mut self, append: impl FnOnce(&mut Vec<u8>)) {
+    fn decimal(&mut self, value: i64) {
+        self.begin();
+        if value < 0 {
+            self.buffer.push(b'-');
+        }
+        let value = value.unsigned_abs();
+        self.buffer.extend_from_slice(itoa::Buffer::new().format(value / 100).as_bytes());
+        let hundredths = (value % 100) as u8;
+        self.buffer.extend_from_slice(&[b'.', b'0' + hundredths / 10, b'0' + hundredths % 10]);
+    }
+
+    #[inline]
+    fn date(&mut self, _: i32, text: &str) {
+        self.text(|buffer| buffer.extend_from_slice(text.as_bytes()));
+    }
+
+    #[inline]
+    fn text(&mut self, append: impl FnOnce(&mut Vec<u8>)) {
         self.begin();
         if LINES {
             append(self.buffer);
@@ -87,8 +141,140 @@ impl<const LINES: bool> RowWriter<'_, LINES> {
     }
 
     #[inline]
-    pub(crate) fn null(&mut self) {
+    fn null(&mut self) {
         self.begin();
         self.buffer.extend_from_slice(if LINES { b"\\N" } else { b"NULL" });
+    }
+
+    #[inline]
+    fn end(&mut self) {
+        self.buffer.extend_from_slice(if LINES { b"\n" } else { b")" });
+        self.before = if LINES { "" } else { ", (" };
+        self.rows += 1;
+    }
+}
+
+/// Writes the values of each column together.
+struct ColumnWriter<'a> {
+    columns: &'a mut Vec<ColumnValues>,
+    /// That of the next value.
+    column: usize,
+    rows: u64,
+}
+
+impl ColumnWriter<'_> {
+    /// The column of the next value; one that has had none yet is of the type of `first`, with a place for each row before.
+    fn column(&mut self, first: impl FnOnce(usize) -> TypedValues) -> &mut ColumnValues {
+        if self.columns.len() == self.column {
+            self.columns.push(ColumnValues::default());
+        }
+        let column = &mut self.columns[self.column];
+        self.column += 1;
+        if matches!(column.values, TypedValues::None) {
+            column.values = first(self.rows as usize);
+        }
+        column
+    }
+}
+
+impl RowWriter for ColumnWriter<'_> {
+    fn integer(&mut self, value: impl itoa::Integer + TryInto<i64>) {
+        let column = self.column(|rows| TypedValues::Integers(vec![0; rows]));
+        if let TypedValues::Integers(values) = &mut column.values {
+            values.push(value.try_into().unwrap_or(i64::MAX));
+        }
+    }
+
+    fn decimal(&mut self, value: i64) {
+        let column = self.column(|rows| TypedValues::Decimals(vec![0; rows]));
+        if let TypedValues::Decimals(values) = &mut column.values {
+            values.push(value);
+        }
+    }
+
+    fn date(&mut self, days: i32, _: &str) {
+        let column = self.column(|rows| TypedValues::Dates(vec![0; rows]));
+        if let TypedValues::Dates(values) = &mut column.values {
+            values.push(days);
+        }
+    }
+
+    fn text(&mut self, append: impl FnOnce(&mut Vec<u8>)) {
+        let column = self.column(|rows| TypedValues::Texts(Texts { bytes: Vec::new(), ends: vec![0; rows] }));
+        if let TypedValues::Texts(Texts { bytes, ends }) = &mut column.values {
+            append(bytes);
+            ends.push(bytes.len());
+        }
+    }
+
+    fn null(&mut self) {
+        let row = self.rows as usize;
+        let column = self.column(|_| TypedValues::None);
+        column.nulls.push(row);
+        match &mut column.values {
+            TypedValues::None => {}
+            TypedValues::Integers(values) | TypedValues::Decimals(values) => values.push(0),
+            TypedValues::Dates(values) => values.push(0),
+            TypedValues::Texts(Texts { bytes, ends }) => ends.push(bytes.len()),
+        }
+    }
+
+    fn end(&mut self) {
+        self.column = 0;
+        self.rows += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dyno_engine::driver::BatchForm;
+
+    use super::*;
+
+    /// Two rows for each number: one with all values, and one with none.
+    struct Pairs;
+
+    impl Rows for Pairs {
+        const ROW_BYTES_MAX: usize = 100;
+
+        fn write(&mut self, number: u64, row: &mut impl RowWriter) {
+            row.integer(number);
+            row.decimal(-5);
+            row.date(1, "1970-01-02");
+            row.text(|text| text.extend_from_slice(b"ab"));
+            row.null();
+            row.end();
+            (0..5).for_each(|_| row.null());
+        }
+    }
+
+    fn pairs() -> RowRange<Pairs> {
+        RowRange { rows: Pairs, next: 1, last: 3 }
+    }
+
+    #[test]
+    fn a_number_may_stand_for_several_rows() {
+        let mut text = Vec::with_capacity(100);
+        assert_eq!(pairs().fill(Form::Lines, &mut text), 2);
+        assert_eq!(text, b"1\t-0.05\t1970-01-02\tab\t\\N\n\\N\t\\N\t\\N\t\\N\t\\N\n");
+        text.clear();
+        assert_eq!(pairs().fill(Form::Tuples, &mut text), 2);
+        assert_eq!(text, b"(1, -0.05, '1970-01-02', 'ab', NULL), (NULL, NULL, NULL, NULL, NULL)");
+    }
+
+    #[test]
+    fn a_batch_has_a_place_in_each_column_for_each_row() {
+        let (mut batch, mut range) = (Batch::new(BatchForm::Columns), pairs());
+        for rows in [4, 2, 0] {
+            batch.clear();
+            assert_eq!(range.fill_batch(&mut batch, 200), rows);
+            let Batch::Columns(columns) = &batch else { panic!() };
+            assert!(columns.iter().all(|column| column.len() as u64 == rows), "{columns:?}");
+            let nulls = columns.iter().map(|column| column.nulls.len() as u64).collect::<Vec<_>>();
+            assert_eq!(nulls, [rows / 2, rows / 2, rows / 2, rows / 2, rows]);
+        }
+        let (mut batch, mut range) = (Batch::new(BatchForm::Lines), pairs());
+        assert_eq!(range.fill_batch(&mut batch, 1), 2);
+        assert!(matches!(&batch, Batch::Lines(text) if text.ends_with(b"\\N\n")));
     }
 }

@@ -19,7 +19,7 @@ pub(crate) struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    /// Runs and times a step that brings `rows`.
+    /// Runs and times a step that brings about so many `rows`.
     pub(crate) fn run(
         &mut self,
         step: &'static str,
@@ -35,7 +35,7 @@ impl Steps<'_> {
             News::Bytes(size) => bytes = Some(size),
             News::Rows(added) => {
                 done += added;
-                progress(Progress::Rows { done, total: rows.unwrap_or(done) });
+                progress(Progress::Rows { done, total: rows.unwrap_or(done).max(done) });
             }
         };
         run(&mut self.pool, &mut hear).map_err(|error| PrepareError::of(self.terms, step, error))?;
@@ -44,7 +44,7 @@ impl Steps<'_> {
             workload: self.terms.family.to_owned(),
             step: step.to_owned(),
             seconds: started.elapsed().as_secs_f64(),
-            rows,
+            rows: rows.map(|_| done),
             bytes,
         }));
         Ok(())

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use dyno_target::catalog;
 use dyno_target::product::{Dialect, ForeignKeys};
 
+use super::bulk::ROWS_PER_TRANSACTION;
 use super::columns_text;
 
 /// A table that is made.
@@ -14,11 +15,16 @@ pub(crate) struct Table {
     /// In the order in which rows are sent. The first numbers the rows from 1 on.
     pub columns: Vec<Column>,
     pub key: Option<Key>,
-    pub index: Option<Index>,
-    pub foreign_key: Option<ForeignKey>,
-    /// Rows that are there after the load, and those of them that were there before.
+    pub indexes: Vec<Index>,
+    pub foreign_keys: Vec<ForeignKey>,
+    /// Rows that are there after the load, and those of them that were there before. Where several rows have one number
+    /// ([`Rows::write`](super::Rows::write)), their numbers.
     pub rows: u64,
     pub loaded: u64,
+    /// Rows of each number, about.
+    pub rows_each: u64,
+    /// Rows that travel in one transaction, where not all of them have to.
+    pub part_rows: u64,
     /// Where the product has several.
     pub engine: String,
     /// As much of a page is filled, in percent, where that is said.
@@ -44,13 +50,18 @@ pub(crate) enum Kind {
     Varchar(u16),
     Text,
     Timestamp,
+    Date,
+    /// Of so many digits, two of them behind the point.
+    Decimal(u8),
 }
 
-/// On the first column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Key {
+    /// On the first column.
     Primary,
-    /// An index in its place, which need not be unique. Where names of indexes are unique in a whole schema, the table's
+    /// On these columns.
+    Of(&'static [&'static str]),
+    /// On the first column, an index in its place, which need not be unique. Where names of indexes are unique in a whole schema, the table's
     /// number follows.
     Index(&'static str, u32),
 }
@@ -59,16 +70,19 @@ pub(crate) enum Key {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Index {
     pub name: String,
-    pub column: &'static str,
+    /// `l_partkey, l_suppkey`
+    pub columns: &'static str,
 }
 
-/// The rows of another table, from 1 to `rows`, that a column refers to.
+/// The rows of another table that columns refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ForeignKey {
-    pub column: &'static str,
+    /// `l_partkey, l_suppkey`
+    pub columns: &'static str,
     pub table: &'static str,
     pub key: &'static str,
-    pub rows: u64,
+    /// The key is one column whose values are 1 to this.
+    pub rows: Option<u64>,
 }
 
 pub(crate) fn column(name: impl Into<Cow<'static, str>>, kind: Kind, constraint: &'static str) -> Column {
@@ -85,6 +99,8 @@ impl Kind {
             Self::Varchar(length) => format!("VARCHAR({length})"),
             Self::Text => "TEXT".to_owned(),
             Self::Timestamp => "TIMESTAMP".to_owned(),
+            Self::Date => "DATE".to_owned(),
+            Self::Decimal(digits) => format!("DECIMAL({digits}, 2)"),
         }
     }
 
@@ -95,6 +111,8 @@ impl Kind {
             Self::Char(_) | Self::Varchar(_) => "char",
             Self::Text => "text",
             Self::Timestamp => "timestamp",
+            Self::Date => "date",
+            Self::Decimal(_) => "",
         }
     }
 }
@@ -106,10 +124,12 @@ impl Table {
             name: name.into(),
             columns,
             key: Some(Key::Primary),
-            index: None,
-            foreign_key: None,
+            indexes: Vec::new(),
+            foreign_keys: Vec::new(),
             rows: 0,
             loaded: 0,
+            rows_each: 1,
+            part_rows: ROWS_PER_TRANSACTION,
             engine: "InnoDB".to_owned(),
             fill_percent: None,
         }
@@ -134,26 +154,31 @@ impl Table {
             Some(Key::Primary) if !dialect.key_after_load() => {
                 parts.push(format!("PRIMARY KEY ({first}{order})"));
             }
+            Some(Key::Of(columns)) if !dialect.key_after_load() => {
+                parts.push(format!("PRIMARY KEY ({})", columns.join(", ")));
+            }
             Some(Key::Index(index, _)) if dialect.index_of_table => {
                 parts.push(format!("KEY {index} ({first})"));
             }
             _ => {}
         }
-        if let (Some(key), ForeignKeys::WithTable) = (self.foreign_key, dialect.foreign_keys) {
-            parts.push(key.sql());
+        if dialect.foreign_keys == ForeignKeys::WithTable {
+            parts.extend(self.foreign_keys.iter().map(ForeignKey::sql));
         }
         let engine = dialect.engine(&self.engine);
         let fill = self.fill_percent.map_or_else(String::new, |percent| dialect.fill(percent));
+        let has_key = matches!(self.key, Some(Key::Primary | Key::Of(_)));
+        let keyless = if has_key { "" } else { dialect.keyless_options };
         let options = dialect.table_options;
-        let create = format!("CREATE TABLE {name} ({}){engine}{fill}{options}", parts.join(", "));
+        let create = format!("CREATE TABLE {name} ({}){engine}{fill}{options}{keyless}", parts.join(", "));
         dialect.comments.create(&create, name, comment)
     }
 
     /// Statements before the rows.
     pub(crate) fn before_load(&self, dialect: &Dialect, comment: &str) -> Vec<String> {
-        let index = self.index_sql().filter(|_| !dialect.index_after_load);
+        let indexes = self.index_sql(dialect.secondary_indexes && !dialect.index_after_load);
         let distributed = dialect.distribute(&self.name);
-        [self.create(dialect, comment)].into_iter().chain(distributed).chain(index).collect()
+        [self.create(dialect, comment)].into_iter().chain(distributed).chain(indexes).collect()
     }
 
     /// Statements after the rows: where the numbering goes on, the key, the index.
@@ -163,14 +188,17 @@ impl Table {
             Some(Key::Primary) if dialect.key_after_load() => {
                 Some(format!("ALTER TABLE {name} ADD PRIMARY KEY ({first})"))
             }
+            Some(Key::Of(columns)) if dialect.key_after_load() => {
+                Some(format!("ALTER TABLE {name} ADD PRIMARY KEY ({})", columns.join(", ")))
+            }
             // An index is made by a statement of its own.
-            Some(Key::Index(index, number)) if !dialect.index_of_table => {
+            Some(Key::Index(index, number)) if !dialect.index_of_table && dialect.secondary_indexes => {
                 Some(format!("CREATE INDEX {index}_{number} ON {name}({first})"))
             }
             _ => None,
         };
-        let index = self.index_sql().filter(|_| dialect.index_after_load);
-        self.sequence(dialect).into_iter().chain(key).chain(index).collect()
+        let indexes = self.index_sql(dialect.secondary_indexes && dialect.index_after_load);
+        self.sequence(dialect).into_iter().chain(key).chain(indexes).collect()
     }
 
     /// Rows that were loaded with their numbers leave a sequence where it was.
@@ -179,34 +207,31 @@ impl Table {
         dialect.sequence(&self.name, &first.name, self.rows)
     }
 
-    fn index_sql(&self) -> Option<String> {
-        let Index { name, column } = self.index.as_ref()?;
-        Some(format!("CREATE INDEX {name} ON {}({column})", self.name))
+    /// Where indexes are made at this time, the statements.
+    fn index_sql(&self, now: bool) -> impl Iterator<Item = String> {
+        let indexes = self.indexes.iter().filter(move |_| now);
+        indexes.map(|Index { name, columns }| format!("CREATE INDEX {name} ON {}({columns})", self.name))
     }
 
-    /// Statements that make the foreign key of the loaded rows.
+    /// Statements that make the foreign keys of the loaded rows.
     pub(crate) fn references(&self, dialect: &Dialect) -> Vec<String> {
-        let Some(key) = self.foreign_key else { return Vec::new() };
-        let add = format!("ALTER TABLE {} ADD {}", self.name, key.sql());
-        match dialect.foreign_keys {
-            ForeignKeys::WithTable => Vec::new(),
-            ForeignKeys::AfterLoad => vec![add],
-            // It is not taken on trust: the rows are checked afterwards, by the keys.
-            ForeignKeys::Unchecked { off, on } => vec![off.to_owned(), add, on.to_owned()],
-        }
+        let add = |key: &ForeignKey| {
+            let add = format!("ALTER TABLE {} ADD {}", self.name, key.sql());
+            match dialect.foreign_keys {
+                ForeignKeys::Never | ForeignKeys::WithTable => Vec::new(),
+                ForeignKeys::AfterLoad => vec![add],
+                // It is not taken on trust: the rows are checked afterwards, by the keys.
+                ForeignKeys::Unchecked { off, on } => vec![off.to_owned(), add, on.to_owned()],
+            }
+        };
+        self.foreign_keys.iter().flat_map(add).collect()
     }
 
-    /// Counts the rows that break the foreign key, where the server has not looked: none, if every row from 1 to the
-    /// last is there, and none refers to another one.
-    pub(crate) fn unresolved(&self, dialect: &Dialect) -> Option<String> {
-        let ForeignKey { column, table, key, rows } = self.foreign_key?;
-        (dialect.foreign_keys != ForeignKeys::AfterLoad).then(|| {
-            format!(
-                "SELECT ({rows} - (SELECT COUNT(*) FROM {table} WHERE {key} BETWEEN 1 AND {rows})) \
-                      + (SELECT COUNT(*) FROM {} WHERE {column} < 1 OR {column} > {rows})",
-                self.name
-            )
-        })
+    /// Queries that count the rows that break a foreign key, where the server has one and has not looked.
+    pub(crate) fn unresolved(&self, dialect: &Dialect) -> Vec<String> {
+        let looks = matches!(dialect.foreign_keys, ForeignKeys::Unchecked { .. } | ForeignKeys::WithTable);
+        let keys = self.foreign_keys.iter().filter(|_| looks);
+        keys.map(|key| key.unresolved(&self.name)).collect()
     }
 
     /// Why what stands under this name is another table; `None` where it is this one.
@@ -226,7 +251,22 @@ impl Table {
 
 impl ForeignKey {
     fn sql(&self) -> String {
-        format!("FOREIGN KEY ({}) REFERENCES {} ({})", self.column, self.table, self.key)
+        format!("FOREIGN KEY ({}) REFERENCES {} ({})", self.columns, self.table, self.key)
+    }
+
+    /// Counts the rows of a table that refer to none: of numbers from 1 on none, if every row to the last is there and no
+    /// other number is.
+    fn unresolved(&self, name: &str) -> String {
+        let Self { columns, table, key, rows } = self;
+        match rows {
+            Some(rows) => format!(
+                "SELECT ({rows} - (SELECT COUNT(*) FROM {table} WHERE {key} BETWEEN 1 AND {rows})) \
+                      + (SELECT COUNT(*) FROM {name} WHERE {columns} < 1 OR {columns} > {rows})"
+            ),
+            None => {
+                format!("SELECT COUNT(*) FROM {name} WHERE ({columns}) NOT IN (SELECT {key} FROM {table})")
+            }
+        }
     }
 }
 
@@ -243,9 +283,9 @@ mod tests {
 
     fn child() -> Table {
         let columns = vec![column("id", Kind::Integer, " NOT NULL"), column("of", Kind::Integer, "")];
-        let refers = ForeignKey { column: "of", table: "parent", key: "id", rows: 900 };
-        let index = Some(Index { name: "child_of".to_owned(), column: "of" });
-        Table { foreign_key: Some(refers), index, ..Table::new("child", columns) }
+        let refers = ForeignKey { columns: "of", table: "parent", key: "id", rows: Some(900) };
+        let indexes = vec![Index { name: "child_of".to_owned(), columns: "of" }];
+        Table { foreign_keys: vec![refers], indexes, ..Table::new("child", columns) }
     }
 
     #[test]
@@ -289,10 +329,31 @@ mod tests {
     }
 
     #[test]
+    fn what_a_dialect_lacks_is_left_out() {
+        let dialect = Dialect {
+            bulk: Bulk::Inserts { because: None },
+            table_options: " ENGINE = MergeTree",
+            keyless_options: " ORDER BY tuple()",
+            secondary_indexes: false,
+            foreign_keys: ForeignKeys::Never,
+            ..Dialect::of_wire(false)
+        };
+        let create = child().create(&dialect, "");
+        assert!(create.ends_with(", PRIMARY KEY (id)) ENGINE = MergeTree"), "{create}");
+        let keyless = Table { key: None, ..child() };
+        assert!(keyless.create(&dialect, "").ends_with(") ENGINE = MergeTree ORDER BY tuple()"));
+        let beside = Table { key: Some(Key::Index("by_id", 1)), ..child() };
+        for table in [child(), keyless, beside] {
+            assert_eq!(table.after_load(&dialect), [""; 0]);
+            assert_eq!(table.references(&dialect), [""; 0]);
+        }
+    }
+
+    #[test]
     fn who_has_not_checked_a_foreign_key_is_not_trusted() {
         let (postgres, mysql) = (Dialect::of_wire(false), Dialect::of_wire(true));
-        assert_eq!(child().unresolved(&postgres), None);
-        assert!(child().unresolved(&mysql).unwrap().contains("of < 1 OR of > 900"));
+        assert_eq!(child().unresolved(&postgres), [""; 0]);
+        assert!(child().unresolved(&mysql)[0].contains("of < 1 OR of > 900"));
         let [_, add, _] = &child().references(&mysql)[..] else { panic!() };
         assert_eq!(*add, "ALTER TABLE child ADD FOREIGN KEY (of) REFERENCES parent (id)");
     }

@@ -107,7 +107,7 @@ impl Benchmark for EventsBenchmark {
 }
 
 fn series(test: Test) -> Series {
-    Series { name: test.name(), workload: test.workload(), writes: test.writes() }
+    Series { name: test.name(), workload: test.workload(), writes: test.writes(), pass: None }
 }
 
 /// A test on the tables.

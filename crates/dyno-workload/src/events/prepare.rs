@@ -89,10 +89,15 @@ fn describe(table: Table, dialect: &Dialect, recipe: Recipe) -> dataset::Table {
             // small and soon done, and MySQL takes it for the foreign key. It has the name that a server would give it.
             let wanted = recipe.customer_index || dialect.foreign_key_index;
             let name = if dialect.index_of_table { "customer_id" } else { "event_customer_id_idx" };
-            let index = wanted.then(|| Index { name: name.to_owned(), column: "customer_id" });
-            let refers = ForeignKey { column: "customer_id", table: "customer", key: "id", rows: customers };
-            let foreign_key = Some(refers);
-            dataset::Table { rows, index, foreign_key, ..dataset::Table::new(table.name(), columns) }
+            let index = wanted.then(|| Index { name: name.to_owned(), columns: "customer_id" });
+            let indexes = index.into_iter().collect();
+            let foreign_keys = vec![ForeignKey {
+                columns: "customer_id",
+                table: "customer",
+                key: "id",
+                rows: Some(customers),
+            }];
+            dataset::Table { rows, indexes, foreign_keys, ..dataset::Table::new(table.name(), columns) }
         }
     }
 }
@@ -129,8 +134,8 @@ mod tests {
         let elsewhere = Dialect { foreign_key_index: false, ..mysql };
         let index = |dialect: &Dialect, wanted| {
             let [customer, event] = tables(dialect, wanted);
-            assert_eq!(customer.index, None);
-            event.index.is_some()
+            assert_eq!(customer.indexes, []);
+            !event.indexes.is_empty()
         };
         assert_eq!(
             [&postgres, &mysql, &elsewhere].map(|dialect| index(dialect, false)),

@@ -57,7 +57,7 @@ impl Rows for EventsRows {
     const ROW_BYTES_MAX: usize = 128;
 
     #[inline]
-    fn write<const LINES: bool>(&mut self, number: u64, row: &mut RowWriter<'_, LINES>) {
+    fn write(&mut self, number: u64, row: &mut impl RowWriter) {
         row.integer(number);
         match self.table {
             Table::Customer => {

@@ -79,10 +79,15 @@ impl DataOptions {
         self.0.get(family).cloned().unwrap_or_default()
     }
 
-    /// The first family but this that something is said to, and what: `--rows and --customers`.
-    pub(super) fn foreign(&self, family: &str) -> Option<(&'static str, Vec<String>)> {
-        let (other, said) = self.0.iter().find(|(name, _)| **name != family)?;
-        Some((other, said.keys().map(|name| format!("--{name}")).collect()))
+    /// The first family but this that something is said to that this has not too, and what: `--rows and --customers`.
+    pub(super) fn foreign(&self, family: &dyn Registered) -> Option<(&'static str, Vec<String>)> {
+        let own: Vec<String> = names(family).map(|(name, _)| name).collect();
+        let others = self.0.iter().filter(|(name, _)| **name != family.name());
+        let mut foreign = others.map(|(other, said)| {
+            let said = said.keys().filter(|name| !own.contains(name));
+            (*other, said.map(|name| format!("--{name}")).collect::<Vec<_>>())
+        });
+        foreign.find(|(_, said)| !said.is_empty())
     }
 
     fn put(&mut self, family: &'static str, said: Map<String, Value>) {
@@ -115,7 +120,14 @@ impl FromArgMatches for DataOptions {
 
 impl Args for DataOptions {
     fn augment_args(command: Command) -> Command {
-        command.args(FAMILIES.iter().flat_map(|family| family.options()))
+        // Of an option that several families have, the first says what it is.
+        let mut options: Vec<clap::Arg> = Vec::new();
+        for option in FAMILIES.iter().flat_map(|family| family.options()) {
+            if options.iter().all(|other| other.get_id() != option.get_id()) {
+                options.push(option);
+            }
+        }
+        command.args(options)
     }
 
     fn augment_args_for_update(command: Command) -> Command {

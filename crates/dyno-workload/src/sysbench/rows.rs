@@ -20,7 +20,7 @@ impl Rows for SysbenchRows {
     const ROW_BYTES_MAX: usize = C_BYTES + PAD_BYTES + 2 * 10 + 16;
 
     #[inline]
-    fn write<const LINES: bool>(&mut self, number: u64, row: &mut RowWriter<'_, LINES>) {
+    fn write(&mut self, number: u64, row: &mut impl RowWriter) {
         row.integer(number);
         row.integer(self.sampler.draw(&mut self.random, 1, self.table_size));
         row.text(|text| text::append(C_TEMPLATE, &mut self.random, text));

@@ -30,7 +30,11 @@ pub(super) fn table(table: u32, options: &Options) -> Table {
     Table {
         rows: options.table_size,
         key: Some(if options.secondary { Key::Index("xid", table) } else { Key::Primary }),
-        index: options.create_secondary.then(|| Index { name: index_name(table), column: "k" }),
+        indexes: options
+            .create_secondary
+            .then(|| Index { name: index_name(table), columns: "k" })
+            .into_iter()
+            .collect(),
         engine: options.mysql_storage_engine.clone(),
         ..Table::new(table_name(table), columns)
     }

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{NAME, Script, TpcbBenchmark};
 use crate::benchmark::{Benchmark, BenchmarkError};
-use crate::family::{Family, Listed};
+use crate::dataset::SizeError;
+use crate::family::{Family, Listed, ScaleOption};
 
 /// `tpcb` in the registry.
 #[derive(Debug)]
@@ -18,10 +19,10 @@ pub struct TpcbFamily;
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 #[command(next_help_heading = "Workload")]
 pub struct TpcbOptions {
-    /// Scale of the data of tpcb; a unit is 100,000 accounts, about 16 MB [default: from the machine, or that of the
-    /// data that is there]
+    /// Scale of the data of tpcb or tpch; a unit is 100,000 accounts, about 16 MB, or of tpch about 1 GB [default: that of the
+    /// data that is there, else from the machine, or of tpch 1]
     #[arg(long, short = 's', value_name = "N")]
-    pub scale: Option<u64>,
+    pub scale: Option<ScaleOption>,
 }
 
 impl Family for TpcbFamily {
@@ -43,6 +44,11 @@ impl Family for TpcbFamily {
         options: TpcbOptions,
         _target: &Capabilities,
     ) -> Result<Box<dyn Benchmark>, BenchmarkError> {
-        Ok(Box::new(TpcbBenchmark::new(scripts, options.scale)?))
+        let whole = |ScaleOption(scale)| match scale as u64 {
+            whole if (whole as f64).to_bits() == scale.to_bits() => Ok(whole),
+            _ => Err(SizeError::OutOfRange(format!("--scale={scale}: the scale of tpcb is a whole number"))),
+        };
+        let scale = options.scale.map(whole).transpose()?;
+        Ok(Box::new(TpcbBenchmark::new(scripts, scale)?))
     }
 }

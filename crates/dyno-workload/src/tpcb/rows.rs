@@ -29,7 +29,7 @@ impl Rows for TpcbRows {
     const ROW_BYTES_MAX: usize = 64 + FILLER.len();
 
     #[inline]
-    fn write<const LINES: bool>(&mut self, number: u64, row: &mut RowWriter<'_, LINES>) {
+    fn write(&mut self, number: u64, row: &mut impl RowWriter) {
         row.integer(number);
         match self.0 {
             Table::Branches | Table::History => {}

@@ -18,7 +18,7 @@ impl Family for YcsbFamily {
 
     const NAME: &'static str = NAME;
     const ABOUT: &'static str = "read, then read and write: ycsb/c and ycsb/a in turn";
-    const RUNS_ON: &'static [&'static str] = &["PostgreSQL", "MySQL", "SQLite"];
+    const RUNS_ON: &'static [&'static str] = &["PostgreSQL", "MySQL", "SQLite", "DuckDB", "ADBC"];
     const HAS_TABLE: bool = true;
     const ALL: &'static [Mix] = &MIXES;
     const USUAL: &'static [Mix] = &[MIXES[2], MIXES[0]];

@@ -56,7 +56,7 @@ impl Rows for Recipe {
     /// With the key and the signs of either form, four for each field.
     const ROW_BYTES_MAX: usize = RECORD_BYTES_MAX + 512;
 
-    fn write<const LINES: bool>(&mut self, number: u64, row: &mut RowWriter<'_, LINES>) {
+    fn write(&mut self, number: u64, row: &mut impl RowWriter) {
         let record = number - 1;
         let mut random = Random::of_client(ROWS, record as u32);
         row.text(|text| self.key(record, text));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::Engine;
 use dyno_engine::workload::Workload;
-use dyno_results::event::{HookTime, StageKind};
+use dyno_results::event::{Answer, Event, HookTime, StageKind};
 use dyno_results::spec::StageOrder;
 use dyno_target::inspect;
 use dyno_workload::benchmark::{BenchmarkError, SeriesLoad, SqlScript};
@@ -18,7 +18,7 @@ use super::stage_planner::{Capacity, StagePlanner};
 use super::stages::{StageSubject, StageSum, Stages};
 use super::system::System;
 use super::target_server::TargetServer;
-use super::verification::Verification;
+use super::verification::{self, Verification};
 use super::{Context, hooks, room};
 use crate::failure::Failure;
 use crate::plan::{HookStage, LoadSource, PhasePlan, StreamPlan};
@@ -32,6 +32,8 @@ const SCRIPT_CLIENTS: u32 = 16_384;
 pub(super) struct PhaseRun<'a> {
     verification: Verification,
     streams: Vec<StreamRun<'a>>,
+    /// What the streams run, in their order.
+    loads: Vec<Arc<dyn SeriesLoad>>,
 }
 
 /// A stream under way on a target.
@@ -92,11 +94,12 @@ impl<'a> PhaseRun<'a> {
             super::cold::restart(context, system, &phase.streams[0].name)?;
         }
         check_autocommit(&mut system.server)?;
+        let series = loads.iter().map(|load| Arc::clone(&load.series)).collect();
         let mut streams = Vec::new();
         for ((place, plan), load) in (0..).zip(plans).zip(loads) {
             streams.push(StreamRun::begin(context, system, phase, (place, plan), load, threads)?);
         }
-        Ok(Self { verification, streams })
+        Ok(Self { verification, streams, loads: series })
     }
 
     /// Decides the next stage of each stream that has an end of its own; false where there is none left.
@@ -216,6 +219,14 @@ impl<'a> PhaseRun<'a> {
     /// Ends the clients, and compares what they left behind while nothing moves.
     pub(super) fn end(mut self, context: &Context<'_>, system: &mut System<'_>) -> Result<(), Failure> {
         self.disconnect();
+        for (stream, load) in self.streams.iter().zip(&self.loads) {
+            let answers = load.answers();
+            verification::answers(context, system.name(), &stream.plan.workload, &answers);
+            for answer in answers {
+                let (target, series) = (system.name().to_owned(), stream.plan.name.clone());
+                context.stream.emit(Event::Answer(Answer { target, series, answer }));
+            }
+        }
         let sums = self.streams.iter().flat_map(|stream| {
             let workload = stream.plan.workload.as_str();
             stream.sums.iter().map(move |sum| (workload, sum))
@@ -240,7 +251,7 @@ impl<'a> StreamRun<'a> {
             contention: series.contention(),
             connections: stream.connections,
         };
-        let planner = StagePlanner::new(course, phase.warm_up, phase.repeat, capacity);
+        let planner = StagePlanner::new(course, phase.warm_up, phase.repeat, capacity).with_pass(stream.pass);
         if let Some(expected) = planner.expected(system.name(), &stream.name) {
             context.stream.expect(expected);
         }
@@ -287,6 +298,7 @@ impl<'a> StreamRun<'a> {
             connections: self.plan.connections,
             protocol: self.plan.protocol,
             contended_rows: self.contended_rows,
+            pass: self.plan.pass,
         };
         self.stages.run(context, &mut engine, &subject, order, &mut self.sums, participant)?;
         self.engine = Some(engine);

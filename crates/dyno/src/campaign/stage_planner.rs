@@ -22,6 +22,8 @@ const CLIENTS_PER_CPU_MIN: u32 = 2;
 pub(super) struct StagePlanner<'a> {
     course: &'a Course,
     warm_up: Duration,
+    /// Transactions of a pass, where the warm-up is one.
+    pass: Option<u64>,
     /// How often the hold is run.
     repeat: u32,
     capacity: Capacity,
@@ -51,7 +53,12 @@ enum Phase {
 
 impl<'a> StagePlanner<'a> {
     pub(super) fn new(course: &'a Course, warm_up: Duration, repeat: u32, capacity: Capacity) -> Self {
-        Self { course, warm_up, repeat, capacity, phase: Phase::WarmUp, remark: None }
+        Self { course, warm_up, pass: None, repeat, capacity, phase: Phase::WarmUp, remark: None }
+    }
+
+    /// Warms up with a pass of so many transactions of each client, where there is one.
+    pub(super) fn with_pass(self, pass: Option<u64>) -> Self {
+        Self { pass, ..self }
     }
 
     /// The next stage after those that were `measured`; `None` where the series is over.
@@ -135,7 +142,8 @@ impl<'a> StagePlanner<'a> {
                 (clients.unwrap_or_else(|| self.default_clients(*arrivals)), start_of(*arrivals))
             }
         };
-        timed(StageKind::WarmUp, clients, arrivals, self.warm_up)
+        let end = self.pass.map_or(End::Duration(self.warm_up), End::TransactionsPerClient);
+        StageOrder::new(StageKind::WarmUp, clients, arrivals, end)
     }
 
     fn rung(&mut self, measured: &[StageSum]) -> Option<StageOrder> {

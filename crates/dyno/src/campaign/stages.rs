@@ -50,6 +50,8 @@ pub(crate) struct StageSubject<'a> {
     pub(crate) protocol: Protocol,
     /// As [`Stage::contended_rows`].
     pub(crate) contended_rows: Option<u32>,
+    /// Transactions of a pass, where the workload makes such.
+    pub(crate) pass: Option<u64>,
 }
 
 /// What a stage brought.
@@ -342,6 +344,7 @@ pub(crate) fn announced(subject: &StageSubject<'_>, order: &StageOrder) -> Stage
         planned_s,
         planned_transactions,
         contended_rows: subject.contended_rows,
+        pass: subject.pass.is_some_and(|pass| order.end == End::TransactionsPerClient(pass)),
         types: subject.types.to_vec(),
     }
 }

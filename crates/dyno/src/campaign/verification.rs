@@ -1,7 +1,7 @@
 //! Whether the database holds what it acknowledged: its data is read before a load and compared after it. A
 //! check that is not made is told as well as one that fails. Never looks while the load moves.
 
-use dyno_results::event::{Check, Event};
+use dyno_results::event::{Check, Event, QueryAnswer};
 use dyno_results::format;
 use dyno_workload::benchmark::{Baseline, Done, SeriesLoad};
 
@@ -14,6 +14,8 @@ use crate::plan::StreamPlan;
 
 /// Stands for all checks of a load where none could be made.
 const NOT_MADE: &str = "data-after-load";
+/// Queries return what the specification of their workload says.
+const ANSWERS: &str = "answers-of-specification";
 /// Targets that are compared hold the same data.
 const SAME_DATA: &str = "same-data";
 
@@ -105,6 +107,24 @@ impl Verification {
             }));
         }
     }
+}
+
+/// Tells of answers that were compared with those of the workload's specification.
+pub(super) fn answers(context: &Context<'_>, target: &str, workload: &str, answers: &[QueryAnswer]) {
+    let known: Vec<bool> = answers.iter().filter_map(|answer| answer.validated).collect();
+    let valid = known.iter().filter(|valid| **valid).count();
+    if known.is_empty() {
+        return;
+    }
+    context.stream.emit(Event::Check(Check {
+        target: target.to_owned(),
+        workload: workload.to_owned(),
+        name: ANSWERS.to_owned(),
+        passed: Some(valid == known.len()),
+        expected: Some(known.len().to_string()),
+        found: Some(valid.to_string()),
+        detail: format!("{valid} of {} answers are those of the specification", known.len()),
+    }));
 }
 
 fn compare(

@@ -208,7 +208,7 @@ fn told_of_runs(names: &[String], targets: &[&str]) -> String {
 
 /// Said of a password that was typed.
 const EXPOSED: &str = "the password in --target can be read by every user of this machine as long as dyno runs, and stays in \
-                       the shell's history: PGPASSWORD or MYSQL_PWD, a password file, a service, an option file, or \
+                       the shell's history: PGPASSWORD, MYSQL_PWD or CLICKHOUSE_PASSWORD, a password file, a service, an option file, or \
                        --target-file FILE keeps it out of the command line";
 
 /// Begins a run in the store: its name, which is told before anything is shown, and its stream with the first event.

@@ -98,7 +98,10 @@ pub(crate) fn check_name(name: &str) -> Result<(), Failure> {
 fn refuse_odd_name(text: &str) -> Result<(), Failure> {
     match text.split_once('=') {
         Some((name, url))
-            if !name.contains("://") && !is_parameter(name.trim()) && is_address(url.trim()) =>
+            if !name.contains("://")
+                && !is_driver_address(name.trim())
+                && !is_parameter(name.trim())
+                && is_address(url.trim()) =>
         {
             let what = format!("`{name}` is no name for a target: {NAMES}");
             Err(Failure::wrong(what))
@@ -154,6 +157,8 @@ mod tests {
             ("embedded:postgres@17", None, "embedded postgres@17"),
             ("s=sqlite:a.db?mode=ro", Some("s"), "sqlite:a.db?mode=ro"),
             ("sqlite:a.db?mode=ro", None, "sqlite:a.db?mode=ro"),
+            ("duckdb:a.db?threads=1", None, "duckdb:a.db?threads=1"),
+            ("adbc:driver?uri=grpc://h", None, "adbc:driver?uri=grpc://h"),
             ("postgres://h/d?a=b", None, "postgres://h/d?a=b"),
             ("host=/tmp dbname=bank", None, "host=/tmp dbname=bank"),
             ("dbname=postgres://h/d", None, "dbname=postgres://h/d"),

@@ -105,6 +105,7 @@ impl LoadDescription {
             connections: None,
             protocol: self.protocol,
             contended_rows,
+            pass: None,
         };
         let stage = stages::announced(&subject, order);
         let planned = self.transactions.filter(|_| order.kind != StageKind::WarmUp);

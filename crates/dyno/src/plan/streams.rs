@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use dyno_results::spec::{Course, LoadSpec, PhaseSpec, RunSpec, StreamSpec, Time};
+use dyno_results::spec::{Course, LoadSpec, PhaseSpec, Protocol, RunSpec, StreamSpec, Time};
 use dyno_target::files;
 use dyno_workload::benchmark::{Series, SqlScript};
 
@@ -15,6 +15,10 @@ use crate::failure::Failure;
 const TRIES_DEFAULT: u32 = 10;
 /// What hooks call stages, and what therefore no stream is called.
 const KINDS: [&str; 8] = ["run", "warm-up", "warmup", "ladder", "rung", "step", "ramp", "hold"];
+/// Limit of a statement where stages are passes over queries.
+const TIME_LIMIT_OF_PASSES: Duration = Duration::from_secs(300);
+/// Passes that are measured.
+const PASSES: u32 = 3;
 /// Shortest limit of a statement.
 const TIME_LIMIT_MIN: Duration = Duration::from_millis(100);
 /// Most connections that clients may share.
@@ -97,7 +101,8 @@ impl PhasePlan {
         }
         let holds = |course: &Course| course.has_hold() && !course.ends_with_others();
         if streams.iter().flat_map(StreamPlan::courses).any(holds) {
-            phase.repeat = repeat.or(Some(1));
+            let passes = streams.iter().any(|stream| stream.pass.is_some()) && !quick;
+            phase.repeat = repeat.or(Some(if passes { PASSES } else { 1 }));
         } else if repeat.is_some() {
             let what =
                 "--repeat is about the hold, and behind a ramp there is one only if its --hold is named";
@@ -135,6 +140,10 @@ impl StreamPlan {
     ) -> Result<Self, Failure> {
         let workload = stream.workload.clone().unwrap_or_default();
         let (source, usual) = source(stream, &workload, series)?;
+        let pass = match &source {
+            LoadSource::Family(place) => series[*place].pass,
+            LoadSource::Script(_) => None,
+        };
         if let Some(unknown) = stream.systems.keys().find(|name| !targets.contains(&name.as_str())) {
             return Err(Failure::no_target("the load of a system", unknown, targets.iter().copied()));
         }
@@ -148,13 +157,21 @@ impl StreamPlan {
                 Some(own) => own.clone().or(stream.load.clone()),
                 None => stream.load.clone(),
             };
-            courses.insert((*target).to_owned(), load.course(quick, beside).map_err(Failure::wrong)?);
+            let course = match pass {
+                Some(pass) => load.course_of_passes(pass, quick, beside),
+                None => load.course(quick, beside),
+            };
+            courses.insert((*target).to_owned(), course.map_err(Failure::wrong)?);
         }
         let connections = within("--connections", stream.connections, CONNECTIONS_MAX)?;
         if connections.is_some() && courses.values().any(Course::is_open) {
             let what = "--connections is for clients that share them, and the clients of an open loop (a rate) are its \
                         connections already: name their number with --clients instead";
             return Err(Failure::wrong(what));
+        }
+        if pass.is_some() {
+            stream.time_limit.get_or_insert(Time(TIME_LIMIT_OF_PASSES));
+            stream.protocol.get_or_insert(Protocol::Simple);
         }
         if stream.time_limit.is_some_and(|limit| limit.0 < TIME_LIMIT_MIN) {
             return Err(Failure::wrong("--time-limit must be at least 100ms"));
@@ -179,6 +196,7 @@ impl StreamPlan {
                 .max_tries
                 .insert(within("--max-tries", stream.max_tries, u32::MAX)?.unwrap_or(TRIES_DEFAULT)),
             time_limit: stream.time_limit.map(|limit| limit.0),
+            pass,
             connections,
             courses,
         })

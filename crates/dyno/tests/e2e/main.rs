@@ -27,6 +27,7 @@ mod streams;
 mod sysbench;
 mod targets;
 mod together;
+mod tpch;
 mod unreliable;
 mod victim;
 mod ycsb;

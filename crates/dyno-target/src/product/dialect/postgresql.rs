@@ -10,13 +10,16 @@ impl Dialect {
         pads_char: true,
         analyze: Analyze::Plain,
         auto_increment: AutoIncrement::Serial,
+        key_for_scans: true,
         key_order: "",
         table_options: "",
+        keyless_options: "",
         engine: "",
         fill: " WITH (fillfactor={percent})",
         distribute: None,
         // Where the column has no sequence, nothing happens.
         sequence: Some("SELECT setval(pg_get_serial_sequence('{table}', '{column}'), {rows})"),
+        secondary_indexes: true,
         index_after_load: true,
         index_of_table: false,
         foreign_key_index: false,
@@ -45,6 +48,8 @@ impl Dialect {
         sort_processes: Some("SELECT current_setting('max_parallel_maintenance_workers', true)::integer + 1"),
         statement_bytes: None,
 
+        query_texts: &[],
+        query_end: "",
         explain: "EXPLAIN",
         by_table: Access {
             hint: "",

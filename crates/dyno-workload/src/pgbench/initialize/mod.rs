@@ -173,7 +173,7 @@ impl Execution<'_> {
             // Dropped unfinished, the copy is given up.
             if self.stop.load(Ordering::Relaxed) { Err(JobError::Stopped) } else { Ok(()) }
         });
-        match sent.and_then(|()| Ok(copy.finish()?)) {
+        match sent.and_then(|_| Ok(copy.finish()?)) {
             Ok(_) => {
                 lines.end(self.say);
                 Ok(())

@@ -1,0 +1,89 @@
+//! The passes of a workload over its queries: a row for each query, a column for each target.
+
+use dyno_results::document::{Passes, QueryTimes, Report, Series};
+use dyno_results::format;
+
+use crate::subject::TargetNames;
+use crate::text::{DOT, Paint, Sheet, pad_end, visible};
+
+/// Between the columns.
+const GAP: &str = "   ";
+const COLUMN_MIN: usize = 10;
+
+/// The passes of the series of one name, where they are such. Whether they were.
+pub(super) fn table(
+    report: &Report,
+    names: &TargetNames<'_>,
+    all: &[&Series],
+    label: &str,
+    heading: &str,
+    sheet: &mut Sheet,
+) -> bool {
+    let passes: Option<Vec<&Passes>> = all.iter().map(|series| series.passes.as_ref()).collect();
+    let Some(passes) = passes.filter(|passes| !passes.is_empty()) else { return false };
+    let clients =
+        passes[0].stages.first().and_then(|id| report.stage(*id)).map_or(1, |pass| pass.stage.clients);
+    let counts: Vec<usize> = passes.iter().map(|passes| passes.stages.len()).collect();
+    let count = counts.iter().copied().max().unwrap_or(0);
+    let of = if count == 1 { "1 pass".to_owned() } else { format!("median of {count} passes") };
+    let clients = format::counted(u64::from(clients), "client");
+    let what = if heading.starts_with("tpch/") { TPCH } else { "" };
+    sheet.paragraph(label, &format!("{heading}{DOT}{clients}{DOT}{of}{what}"), Paint::faint);
+    let columns: Vec<String> = all.iter().map(|series| visible(&series.target).into_owned()).collect();
+    let width = columns.iter().map(String::len).max().unwrap_or(0).max(COLUMN_MIN);
+    let row = |name: &str, values: &[String]| {
+        let values: Vec<String> = values.iter().map(|value| format!("{value:>width$}")).collect();
+        format!("{}{GAP}{}", pad_end(name, COLUMN_MIN), values.join(GAP)).trim_end().to_owned()
+    };
+    if names.are_several() {
+        let head = sheet.paint.faint(&row("", &columns));
+        sheet.row("", &head);
+    }
+    for (at, query) in passes[0].queries.iter().enumerate() {
+        let of = |passes: &&Passes| passes.queries.get(at).map_or(format::UNKNOWN.to_owned(), time);
+        sheet.row("", &row(&visible(&query.query), &passes.iter().map(of).collect::<Vec<_>>()));
+    }
+    let seconds = |pick: fn(&Passes) -> Option<f64>| -> Vec<String> {
+        passes.iter().map(|passes| pick(passes).map_or(format::UNKNOWN.to_owned(), shown)).collect()
+    };
+    for (name, pick) in [
+        ("total", (|passes| passes.total_s) as fn(&Passes) -> Option<f64>),
+        ("geo. mean", |passes| passes.geometric_mean_s),
+    ] {
+        let line = sheet.paint.strong(&row(name, &seconds(pick)));
+        sheet.row("", &line);
+    }
+    let qph: Vec<String> =
+        passes.iter().map(|passes| passes.qph.map_or(format::UNKNOWN.to_owned(), format::short)).collect();
+    sheet.row("", &row("QPH", &qph));
+    let compared = passes.len() > 1;
+    let answers: Vec<String> = passes.iter().map(|passes| answers(passes, compared)).collect();
+    sheet.row("", &row("answers", &answers));
+    true
+}
+
+/// Behind the heading of that family.
+const TPCH: &str = " · derived from TPC-H, not comparable to published TPC-H results";
+
+fn shown(seconds: f64) -> String {
+    format::latency_us(seconds * 1e6)
+}
+
+fn time(query: &QueryTimes) -> String {
+    query.median_s.map_or("not run".to_owned(), shown)
+}
+
+/// `22 valid`, `20 of 22 valid`, `22 alike`; `22 kept` where nothing was compared.
+fn answers(passes: &Passes, compared: bool) -> String {
+    let count = |is: fn(&QueryTimes) -> bool| passes.queries.iter().filter(|query| is(query)).count();
+    let (known, looked_at) = (count(|query| query.rows.is_some()), count(|query| query.validated.is_some()));
+    let differ = count(|query| query.differs.is_some());
+    match (known, looked_at) {
+        (0, _) => format::UNKNOWN.to_owned(),
+        (_, 0) if differ > 0 => format!("{differ} differ"),
+        (_, 0) if compared => format!("{known} alike"),
+        (_, 0) => format!("{known} kept"),
+        _ if differ == 0 && looked_at == passes.queries.len() => format!("{looked_at} valid"),
+        _ => format!("{} of {} valid", count(|query| query.validated == Some(true)), passes.queries.len()),
+    }
+}

@@ -1,0 +1,140 @@
+//! Whether two answers to a query are the same: they have the same rows, numbers within a tolerance. Products print
+//! decimals and floats with different digits, and order what ties as they like. Pure.
+
+use crate::event::QueryAnswer;
+
+/// What numbers with digits behind the point may differ by.
+#[derive(Debug, Clone, Copy)]
+pub struct Tolerance {
+    /// As a part of the number.
+    share: f64,
+    least: f64,
+    most: f64,
+}
+
+impl Tolerance {
+    /// Of engines among each other: they round the last of two digits, and a sum of floats loses its last digits.
+    pub const ROUNDING: Self = Self { share: 1e-9, least: 0.01, most: f64::MAX };
+    /// What the TPC-H specification allows (clause 2.1.3.5): averages and ratios 1 %, sums 100.
+    pub const TPCH: Self = Self { share: 0.01, least: 0.01, most: 100.0 };
+}
+
+/// In what the rows that were `found`, of `count` in all, differ from those that are `expected`; `None` where they do not.
+/// Where only the first rows of an answer are known, only these are compared.
+#[must_use]
+pub fn difference(
+    expected: (&[Vec<String>], u64),
+    found: (&[Vec<String>], u64),
+    tolerance: Tolerance,
+) -> Option<String> {
+    let ((expected, expected_count), (found, count)) = (expected, found);
+    if expected_count != count {
+        return Some(format!("it has {count} rows instead of {expected_count}"));
+    }
+    // The rows of the shorter list are looked for in the other, which may be known further.
+    let (few, many) = if found.len() <= expected.len() { (found, expected) } else { (expected, found) };
+    let at = first_without_counterpart(few, many, tolerance)?;
+    let row = |rows: &[Vec<String>]| rows.get(at).map(|row| row.join(", ")).unwrap_or_default();
+    Some(format!("row {} is ({}) instead of ({})", at + 1, row(found), row(expected)))
+}
+
+/// The same of two stored answers.
+#[must_use]
+pub fn difference_of(expected: &QueryAnswer, found: &QueryAnswer) -> Option<String> {
+    let differs =
+        difference((&expected.rows, expected.count), (&found.rows, found.count), Tolerance::ROUNDING);
+    let beyond = expected.count > expected.rows.len() as u64 && expected.digest != found.digest;
+    differs.or_else(|| beyond.then(|| format!("rows beyond the first {} differ", expected.rows.len())))
+}
+
+/// A value as it is compared and stored: without blanks around it, a date without a time of zero, a number with at most
+/// two digits behind the point and no zeros at its end.
+#[must_use]
+pub fn normal(value: &str) -> String {
+    let value = value.trim();
+    let value = value.strip_suffix(" 00:00:00").unwrap_or(value);
+    let number = if value.contains('.') { value.parse::<f64>().ok() } else { None };
+    let Some(number) = number else { return value.to_owned() };
+    let rounded = format!("{number:.2}");
+    match rounded.trim_end_matches('0').trim_end_matches('.') {
+        "-0" => "0".to_owned(),
+        short => short.to_owned(),
+    }
+}
+
+fn same_value(one: &str, other: &str, tolerance: Tolerance) -> bool {
+    if one == other {
+        return true;
+    }
+    match (one.parse::<f64>(), other.parse::<f64>()) {
+        (Ok(one), Ok(other)) => {
+            let whole = one.fract() == 0.0 && other.fract() == 0.0;
+            let allowed = (one.abs() * tolerance.share).clamp(tolerance.least, tolerance.most);
+            (one - other).abs() <= if whole { 0.0 } else { allowed + 1e-9 }
+        }
+        _ => false,
+    }
+}
+
+fn same_row(one: &[String], other: &[String], tolerance: Tolerance) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same_value(one, other, tolerance))
+}
+
+/// The place of the first of `rows` that has no counterpart among `others`, each of which is one's only.
+fn first_without_counterpart(
+    rows: &[Vec<String>],
+    others: &[Vec<String>],
+    tolerance: Tolerance,
+) -> Option<usize> {
+    let mut taken = vec![false; others.len()];
+    rows.iter().enumerate().find_map(|(at, row)| {
+        // Most stand at the same place.
+        let mut places = (at..others.len()).chain(0..at.min(others.len()));
+        match places.find(|place| !taken[*place] && same_row(row, &others[*place], tolerance)) {
+            Some(place) => {
+                taken[place] = true;
+                None
+            }
+            None => Some(at),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(text: &str) -> Vec<Vec<String>> {
+        text.split(';').map(|row| row.split(',').map(normal).collect()).collect()
+    }
+
+    #[test]
+    fn answers_are_compared_by_what_they_say() {
+        let expected = rows("A,1.5000;B,20;C,2020-01-02");
+        let differs = |text: &str| {
+            let found = rows(text);
+            difference((&expected, 3), (&found, found.len() as u64), Tolerance::ROUNDING)
+        };
+        assert_eq!(differs("A  ,1.5;B,20;C,2020-01-02 00:00:00"), None);
+        assert_eq!(differs("B,20;A,1.509;C,2020-01-02"), None);
+        assert_eq!(differs("A,1.5;B,20.00;C,2020-01-02"), None);
+        assert_eq!(differs("A,1.5;B,20").unwrap(), "it has 2 rows instead of 3");
+        assert_eq!(differs("A,1.5;B,21;C,2020-01-02").unwrap(), "row 2 is (B, 21) instead of (B, 20)");
+        assert!(
+            differs("A,1.52;B,20;C,2020-01-02").is_some() && differs("a,1.5;B,20;C,2020-01-02").is_some()
+        );
+        // Each row has a counterpart of its own.
+        assert!(differs("A,1.5;A,1.5;C,2020-01-02").is_some());
+    }
+
+    #[test]
+    fn large_sums_of_floats_are_the_same() {
+        let same = |one, other| same_value(one, other, Tolerance::ROUNDING);
+        assert!(same("109418418.41", "109418418.48") && !same("418.41", "418.48"));
+        assert!(same("-0", "0") && !same("20", "21"));
+        let allowed = |one, other| same_value(one, other, Tolerance::TPCH);
+        assert!(allowed("348406.02", "348496.05") && !allowed("348406.02", "348516.05"));
+        assert!(allowed("16.38", "16.4") && !allowed("16.38", "16.8") && !allowed("16", "17"));
+        assert_eq!(["-0.001", "7.100", "x.y", "12"].map(normal), ["0", "7.1", "x.y", "12"]);
+    }
+}

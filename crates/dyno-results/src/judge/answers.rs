@@ -1,0 +1,75 @@
+//! `answer-differs`, `not-validated` and `too-few-repeats`: how far the times of a query set can be believed.
+
+use super::evidence::series_subject;
+use crate::document::{Passes, Report, Series};
+use crate::event::{Finding, Severity};
+use crate::format;
+
+/// Fewer passes than this do not show how much they scatter.
+const PASSES_MIN: usize = 3;
+/// Queries that are named.
+const NAMED_MAX: usize = 3;
+
+pub(super) fn judge(report: &Report) -> Vec<Finding> {
+    let of_series = |series: &Series| {
+        let found = series.passes.as_ref().map(|passes| {
+            [
+                differs(report, series, passes),
+                not_validated(report, series, passes),
+                few(report, series, passes),
+            ]
+        });
+        found.into_iter().flatten().flatten().collect::<Vec<_>>()
+    };
+    report.series.iter().flat_map(of_series).collect()
+}
+
+fn finding(
+    report: &Report,
+    series: &Series,
+    (code, severity): (&str, Severity),
+    texts: [String; 2],
+) -> Finding {
+    let [evidence, advice] = texts;
+    Finding { code: code.to_owned(), severity, subject: series_subject(report, series), evidence, advice }
+}
+
+fn differs(report: &Report, series: &Series, passes: &Passes) -> Option<Finding> {
+    let differing: Vec<String> = passes
+        .queries
+        .iter()
+        .filter_map(|query| Some(format!("{}: {}", query.query, query.differs.as_ref()?)))
+        .collect();
+    let (named, others) = differing.split_at(differing.len().min(NAMED_MAX));
+    let more = if others.is_empty() { String::new() } else { format!("; and {} more", others.len()) };
+    (!named.is_empty()).then(|| {
+        let evidence = format!("{}{more}", named.join("; "));
+        let advice =
+            "do not use the times of these queries: look at the data and at the product's known errors"
+                .to_owned();
+        finding(report, series, ("answer-differs", Severity::Invalid), [evidence, advice])
+    })
+}
+
+fn not_validated(report: &Report, series: &Series, passes: &Passes) -> Option<Finding> {
+    let compared = report.answers.iter().any(|it| it.series == series.name && it.target != series.target);
+    let validated = passes.queries.iter().any(|query| query.validated.is_some());
+    (!validated && !compared).then(|| {
+        let evidence =
+            "no answer was compared with one that is known to be right, nor with that of another target";
+        let advice = "run at --scale 1 with --parameters validation, or beside another target";
+        let texts = [evidence, advice].map(str::to_owned);
+        finding(report, series, ("not-validated", Severity::Note), texts)
+    })
+}
+
+fn few(report: &Report, series: &Series, passes: &Passes) -> Option<Finding> {
+    let count = passes.stages.len();
+    (count < PASSES_MIN).then(|| {
+        let counted = format::counted(count as u64, "pass").replace("passs", "passes");
+        let evidence =
+            format!("the times are of {counted}: how much they differ from pass to pass is not known");
+        let advice = format!("measure at least {PASSES_MIN} passes: --repeat {PASSES_MIN}");
+        finding(report, series, ("too-few-repeats", Severity::Doubt), [evidence, advice])
+    })
+}

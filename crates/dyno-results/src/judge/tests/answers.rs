@@ -1,0 +1,94 @@
+//! What is found of the passes over a query set.
+
+use super::*;
+use crate::event::{Answer, QueryAnswer};
+
+fn answer(target: &str, value: &str) -> Answer {
+    let answer = QueryAnswer {
+        query: "only".to_owned(),
+        sql: "SELECT 1".to_owned(),
+        rows: vec![vec![value.to_owned()]],
+        count: 1,
+        digest: value.to_owned(),
+        changed: 0,
+        validated: None,
+        wrong: None,
+    };
+    Answer { target: target.to_owned(), series: "queries".to_owned(), answer }
+}
+
+/// Passes over one query on targets, with these answers.
+fn run(targets: &[&'static str], passes: usize, answers: Vec<Answer>) -> Report {
+    let mut fixture = Fixture::started("2026-11-20-1");
+    for target in targets.iter().copied() {
+        fixture.target = target;
+        for _ in 0..passes {
+            let load = FixtureStage {
+                series: "queries",
+                workload: "tpch/queries",
+                ..FixtureStage::read(StageKind::Hold, 1, &[1])
+            };
+            fixture.play(&load);
+        }
+    }
+    answers.into_iter().for_each(|answer| fixture.push(Event::Answer(answer)));
+    fixture.finish();
+    for stamped in &mut fixture.events {
+        if let Event::StageStarted(stage) = &mut stamped.event {
+            stage.pass = true;
+        }
+    }
+    fold(&fixture.events)
+}
+
+#[test]
+fn an_answer_that_another_target_does_not_have_is_found() {
+    let report = run(&["pg", "my"], 3, vec![answer("pg", "12.50"), answer("my", "12.51")]);
+    for code in ["answer-differs", "not-validated", "too-few-repeats", "noisy"] {
+        must_be_silent(&report, code);
+    }
+    let passes = report.series[0].passes.as_ref().unwrap();
+    assert_eq!(
+        (passes.stages.len(), passes.queries[0].times_s.len(), passes.total_s.is_some()),
+        (3, 3, true)
+    );
+    let report = run(&["pg", "my"], 3, vec![answer("pg", "12.5"), answer("my", "13.5")]);
+    let words = ["only: the answer is not that of pg: row 1 is (13.5) instead of (12.5)"];
+    must_find(&report, "answer-differs", Severity::Invalid, &words);
+    assert_eq!(found(&report, "answer-differs").unwrap().subject.target.as_deref(), Some("my"));
+}
+
+#[test]
+fn an_answer_that_is_wrong_or_changes_is_found() {
+    let mut wrong = answer("pg", "1");
+    (wrong.answer.validated, wrong.answer.wrong) = (Some(false), Some("it has 1 rows instead of 4".into()));
+    must_find(
+        &run(&["pg"], 3, vec![wrong]),
+        "answer-differs",
+        Severity::Invalid,
+        &["not that of the specification: it has 1"],
+    );
+    let mut changed = answer("pg", "1");
+    changed.answer.changed = 2;
+    must_find(&run(&["pg"], 3, vec![changed]), "answer-differs", Severity::Invalid, &["2 later answers"]);
+}
+
+#[test]
+fn answers_that_nobody_compared_and_few_passes_are_told() {
+    must_find(
+        &run(&["pg"], 1, vec![answer("pg", "1")]),
+        "too-few-repeats",
+        Severity::Doubt,
+        &["are of 1 pass:"],
+    );
+    must_find(
+        &run(&["pg"], 2, vec![answer("pg", "1")]),
+        "too-few-repeats",
+        Severity::Doubt,
+        &["of 2 passes:"],
+    );
+    must_find(&run(&["pg"], 3, Vec::new()), "not-validated", Severity::Note, &["no answer was compared"]);
+    let mut valid = answer("pg", "1");
+    valid.answer.validated = Some(true);
+    must_be_silent(&run(&["pg"], 3, vec![valid]), "not-validated");
+}

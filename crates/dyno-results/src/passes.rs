@@ -1,0 +1,115 @@
+//! What passes over the queries of a workload came to: a time for each query, their total and their geometric mean.
+
+use serde::Serialize;
+
+use crate::answer;
+use crate::document::{Report, Series, StageResult};
+use crate::event::{Answer, StageKind};
+use crate::statistics::repeats::median;
+
+/// The passes of a series, one stage each; the warm-up is none of them.
+#[derive(Debug, Clone, Serialize)]
+pub struct Passes {
+    /// Ids of the stages, in the order they ran.
+    pub stages: Vec<u32>,
+    /// In the order of their names in the workload.
+    pub queries: Vec<QueryTimes>,
+    /// Seconds of a pass: of one client the sum over its queries, of several the time until the last was done. The median
+    /// of the passes in which all queries ended well; `None` where there is none.
+    pub total_s: Option<f64>,
+    /// Of the medians of all queries; `None` where one never ended well.
+    pub geometric_mean_s: Option<f64>,
+    /// Queries per hour, normalised: 3,600 by `total_s`, times the scale, by the processors of the server's host. `None`
+    /// where one of these is unknown.
+    pub qph: Option<f64>,
+}
+
+/// A query in the passes of a series.
+#[derive(Debug, Clone, Serialize)]
+pub struct QueryTimes {
+    /// `Q1`
+    pub query: String,
+    /// Seconds in each of the passes, of several clients their mean; `None` where it did not end well.
+    pub times_s: Vec<Option<f64>>,
+    /// `None` where it never ended well.
+    pub median_s: Option<f64>,
+    /// Rows of its answer; `None` where no answer was kept.
+    pub rows: Option<u64>,
+    /// Whether the answer is that of the workload's specification; `None` where that was not looked at.
+    pub validated: Option<bool>,
+    /// In what the answer is wrong, differs from that of another target, or changed from pass to pass; `None` where nothing
+    /// is known of that.
+    pub differs: Option<String>,
+}
+
+/// The passes of a series; `None` where its stages are none.
+pub(crate) fn of(series: &Series, stages: &[StageResult], known: &Report) -> Option<Passes> {
+    let is_pass = |result: &&StageResult| result.stage.pass && result.stage.kind != StageKind::WarmUp;
+    let own =
+        |result: &&StageResult| result.stage.target == series.target && result.stage.series == series.name;
+    let passes: Vec<&StageResult> = stages.iter().filter(own).filter(is_pass).collect();
+    let names = &passes.first()?.stage.types;
+    let answers = |target: Option<&str>, query: &str| {
+        let mut all = known.answers.iter().filter(|it| it.series == series.name && it.answer.query == query);
+        let found: Option<&Answer> = all.find(|it| target.is_none_or(|target| it.target == target));
+        found
+    };
+    let query = |name: &String| {
+        let time = |pass: &&StageResult| {
+            let found = pass.by_type.iter().find(|of_type| of_type.name == *name)?;
+            Some(found.service.as_ref()?.mean_us / 1e6)
+        };
+        let times_s: Vec<Option<f64>> = passes.iter().map(time).collect();
+        let answer = answers(Some(&series.target), name);
+        let differs = answer.and_then(|answer| differs(answer, answers(None, name)));
+        QueryTimes {
+            query: name.clone(),
+            median_s: median(times_s.iter().flatten().copied().collect()),
+            times_s,
+            rows: answer.map(|answer| answer.answer.count),
+            validated: answer.and_then(|answer| answer.answer.validated),
+            differs,
+        }
+    };
+    let queries: Vec<QueryTimes> = names.iter().map(query).collect();
+    let total = |(at, pass): (usize, &&StageResult)| {
+        let times = queries.iter().map(|query| query.times_s[at]).collect::<Option<Vec<f64>>>()?;
+        let whole = pass.complete && pass.totals.bad_with_drain() + pass.totals.cancelled == 0;
+        let total = if pass.stage.clients == 1 { times.iter().sum() } else { pass.seconds };
+        whole.then_some(total)
+    };
+    let total_s = median(passes.iter().enumerate().filter_map(total).collect());
+    let logarithms = queries.iter().map(|query| Some(query.median_s?.ln())).collect::<Option<Vec<f64>>>();
+    let mean = |logarithms: Vec<f64>| (logarithms.iter().sum::<f64>() / logarithms.len().max(1) as f64).exp();
+    Some(Passes {
+        stages: passes.iter().map(|pass| pass.stage.id).collect(),
+        total_s,
+        geometric_mean_s: logarithms.map(mean),
+        qph: total_s
+            .and_then(|total_s| Some(3600.0 / total_s * scale(series, known)? / processors(series, known)?)),
+        queries,
+    })
+}
+
+/// In what an answer differs from what it should be, or from the `first` that was had.
+fn differs(found: &Answer, first: Option<&Answer>) -> Option<String> {
+    if let Some(wrong) = &found.answer.wrong {
+        return Some(format!("the answer is not that of the specification: {wrong}"));
+    }
+    if found.answer.changed > 0 {
+        return Some(format!("{} later answers to the same text were others", found.answer.changed));
+    }
+    let first = first.filter(|first| first.target != found.target)?;
+    let differs = answer::difference_of(&first.answer, &found.answer)?;
+    Some(format!("the answer is not that of {}: {differs}", first.target))
+}
+
+fn scale(series: &Series, known: &Report) -> Option<f64> {
+    let family = series.workload.split('/').next()?;
+    known.data.iter().find(|data| data.target == series.target && data.workload == family)?.scale
+}
+
+fn processors(series: &Series, known: &Report) -> Option<f64> {
+    let host = known.server_host(&series.target)?;
+    host.cpus_limit.or(host.cpus.map(f64::from))
+}

@@ -1,0 +1,188 @@
+//! The library and the database in it. All sessions of a process share one database for each file: the library itself would
+//! open it a second time, and write to it from two places.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use adbc_core::options::{AdbcVersion, OptionDatabase, OptionValue};
+use adbc_core::{Database as _, Driver as _, LOAD_FLAG_DEFAULT};
+use adbc_driver_manager::{ManagedConnection, ManagedDatabase, ManagedDriver};
+use dyno_wire::server_error::DriverError;
+
+use super::error::{of_library, own};
+use super::settings::{AdbcSettings, LIBRARY_VARIABLE};
+
+/// What the system looks for where nobody names DuckDB's library.
+const DUCKDB_LIBRARY: &str = "libduckdb.so";
+/// What DuckDB is told unless the target says otherwise: a file of another product would have it fetch an extension, and so would
+/// a function, in the middle of a run.
+const QUIET: [(&str, &str); 1] = [("autoinstall_known_extensions", "false")];
+const NO_LIBRARY: &str = "no library";
+
+/// The databases that are open, by what they are known by. It stays locked while one is opened or closed.
+static OPEN: Mutex<BTreeMap<String, Open>> = Mutex::new(BTreeMap::new());
+
+struct Open {
+    database: ManagedDatabase,
+    settings: AdbcSettings,
+    users: usize,
+}
+
+/// A user of an open database; with the last one it is closed.
+#[derive(Debug)]
+pub(super) struct SharedDatabase {
+    key: String,
+}
+
+impl SharedDatabase {
+    /// Opens the database, or joins those who have it open.
+    pub(super) fn open(settings: &AdbcSettings) -> Result<Self, DriverError> {
+        let key = key(settings);
+        let mut open = open_ones();
+        match open.get_mut(&key) {
+            Some(found) if found.settings.options() != settings.options() => {
+                let message =
+                    format!("it is open in this run already, as {}: name it the same", found.settings.url());
+                return Err(own("other settings", message));
+            }
+            Some(found) => found.users += 1,
+            None => {
+                let database = open_database(settings)?;
+                open.insert(key.clone(), Open { database, settings: settings.clone(), users: 1 });
+            }
+        }
+        Ok(Self { key })
+    }
+
+    /// Whether rows that cannot be appended to a table are an error: DuckDB may lose them without one.
+    pub(super) fn reports_appends(&self) -> bool {
+        open_ones().get(&self.key).is_some_and(|open| open.settings.file().is_none())
+    }
+
+    pub(super) fn connect(&self) -> Result<ManagedConnection, DriverError> {
+        // Opening a connection waits for nobody, but closing the database does.
+        let database = open_ones().get(&self.key).map(|open| open.database.clone());
+        let database = database.ok_or_else(|| own("closed", "the database has been closed"))?;
+        database.new_connection().map_err(|error| of_library(&error))
+    }
+}
+
+impl Clone for SharedDatabase {
+    fn clone(&self) -> Self {
+        if let Some(open) = open_ones().get_mut(&self.key) {
+            open.users += 1;
+        }
+        Self { key: self.key.clone() }
+    }
+}
+
+impl Drop for SharedDatabase {
+    fn drop(&mut self) {
+        let mut open = open_ones();
+        let Some(found) = open.get_mut(&self.key) else { return };
+        found.users -= 1;
+        if found.users == 0 {
+            open.remove(&self.key);
+        }
+    }
+}
+
+/// The settings by which an open file of DuckDB was named.
+pub(super) fn named_settings(file: &Path) -> Vec<(String, String)> {
+    open_ones().get(&key_of_file(file)).map(|open| open.settings.options().to_vec()).unwrap_or_default()
+}
+
+fn open_ones() -> MutexGuard<'static, BTreeMap<String, Open>> {
+    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn key(settings: &AdbcSettings) -> String {
+    match settings.file() {
+        Some(file) => key_of_file(&file),
+        None => format!("{settings:?}"),
+    }
+}
+
+/// One for each file, whatever links lead to it.
+fn key_of_file(file: &Path) -> String {
+    let found = fs::canonicalize(file)
+        .ok()
+        .or_else(|| Some(fs::canonicalize(file.parent()?).ok()?.join(file.file_name()?)));
+    found.unwrap_or_else(|| file.to_owned()).display().to_string()
+}
+
+fn open_database(settings: &AdbcSettings) -> Result<ManagedDatabase, DriverError> {
+    let mut driver = match settings.file() {
+        Some(_) => load_duckdb(settings)?,
+        None => load_any(settings)?,
+    };
+    let path = settings.file().map(|file| ("path".to_owned(), file.display().to_string()));
+    let quiet = settings.file().map(|_| QUIET.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let options = path.iter().chain(quiet.iter().flatten()).chain(settings.options());
+    let options =
+        options.map(|(name, value)| (OptionDatabase::from(name.as_str()), OptionValue::from(value.as_str())));
+    driver.new_database_with_opts(options).map_err(|error| explained(of_library(&error), settings))
+}
+
+/// Some libraries know the first version of ADBC alone.
+fn in_either_version(
+    load: impl Fn(AdbcVersion) -> Result<ManagedDriver, adbc_core::error::Error>,
+) -> Result<ManagedDriver, adbc_core::error::Error> {
+    load(AdbcVersion::V110).or_else(|error| load(AdbcVersion::V100).map_err(|_| error))
+}
+
+fn load_duckdb(settings: &AdbcSettings) -> Result<ManagedDriver, DriverError> {
+    let variable = std::env::var_os(LIBRARY_VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from);
+    let (library, named_by) = match (settings.library(), variable) {
+        (Some(library), _) => (PathBuf::from(library), "the target's `driver`"),
+        (None, Some(library)) => (library, LIBRARY_VARIABLE),
+        (None, None) => (PathBuf::from(DUCKDB_LIBRARY), ""),
+    };
+    let load = |version| ManagedDriver::load_dynamic_from_filename(&library, settings.entrypoint(), version);
+    in_either_version(load).map_err(|error| {
+        let looked = match named_by {
+            "" => format!("in LD_LIBRARY_PATH and where the system keeps its libraries, for {DUCKDB_LIBRARY}"),
+            named_by => format!("where {named_by} says, at {}", library.display()),
+        };
+        let message = format!(
+            "DuckDB's library could not be loaded ({}). dyno looked {looked}. It is in libduckdb-linux-amd64.zip of DuckDB's \
+             releases and in the npm package @duckdb/node-bindings-linux-x64; name it with \
+             ?driver=/path/to/{DUCKDB_LIBRARY} behind the file, or with {LIBRARY_VARIABLE}",
+            of_library(&error).message
+        );
+        own(NO_LIBRARY, message)
+    })
+}
+
+fn load_any(settings: &AdbcSettings) -> Result<ManagedDriver, DriverError> {
+    let name = settings.library().unwrap_or_default();
+    let load = |version| {
+        ManagedDriver::load_from_name(name, settings.entrypoint(), version, LOAD_FLAG_DEFAULT, None)
+    };
+    in_either_version(load).map_err(|error| {
+        let entrypoint = settings.entrypoint().map(String::from_utf8_lossy);
+        let entrypoint = entrypoint.map_or_else(String::new, |it| format!(" with the entrypoint {it}"));
+        let message = format!(
+            "the driver `{name}`{entrypoint} could not be loaded ({}). It is the file of a library, or the name of a manifest or a library \
+             that the driver manager of ADBC finds (ADBC_DRIVER_PATH, LD_LIBRARY_PATH)",
+            of_library(&error).message
+        );
+        own(NO_LIBRARY, message)
+    })
+}
+
+/// What the library leaves out.
+fn explained(mut error: DriverError, settings: &AdbcSettings) -> DriverError {
+    if error.message.contains("Failed to set configuration option")
+        || error.message.contains("not recognized")
+    {
+        let names: Vec<&str> = settings.options().iter().map(|(name, _)| name.as_str()).collect();
+        error.message += &format!(
+            "; the target names {}: `SELECT name FROM duckdb_settings()` lists what there is",
+            names.join(", ")
+        );
+    }
+    error
+}

@@ -1,0 +1,75 @@
+//! DuckDB's SQL.
+
+use dyno_engine::driver::BatchForm;
+
+use crate::catalog::Catalog;
+use crate::product::{
+    Access, Analyze, AutoIncrement, Bulk, Comments, Dialect, ForeignKeys, Mark, Product, Views,
+};
+
+pub(in crate::adbc) static PRODUCT: Product = Product {
+    name: "DuckDB",
+    mark: Mark::Plain,
+    dialect: Dialect {
+        bulk: Bulk::Batches { form: BatchForm::Columns, bytes: 16 << 20 },
+        vacuum: false,
+        pads_char: false,
+        analyze: Analyze::Plain,
+        auto_increment: AutoIncrement::Never,
+        // An index of DuckDB's for each, which has to fit in memory.
+        key_for_scans: false,
+        // They are part of CREATE TABLE, and an index each.
+        foreign_keys: ForeignKeys::Never,
+        comments: Comments {
+            create: "BEGIN; {create}; COMMENT ON TABLE {table} IS '{text}'; COMMIT",
+            change: "COMMENT ON TABLE {table} IS '{text}'",
+            drop: None,
+        },
+        sequence: None,
+        fill: "",
+        drops_many: false,
+        // Every transaction sees one instant.
+        begin_snapshot: "BEGIN",
+        unlimited_session: &[],
+        // Nobody waits for a lock: who comes second gets an error.
+        lock_wait: [""; 2],
+        sort_memory: None,
+        sort_processes: None,
+        by_table: Access { hint: "", off: &[] },
+        by_index: Access { hint: "", off: &[] },
+        catalog: &CATALOG,
+        ..Dialect::POSTGRESQL
+    },
+    // No setting decides it: each commit syncs the write-ahead log.
+    durability: &[],
+    views: Views::NONE,
+    ran: Some("1.5"),
+};
+
+/// A name stands for what it does in the database and the schema that a session begins in.
+static CATALOG: Catalog = Catalog {
+    tables: "SELECT table_name, 1, comment FROM duckdb_tables() \
+             WHERE table_name {names} AND database_name = current_database() AND schema_name = current_schema() \
+             UNION ALL SELECT view_name, 0, comment FROM duckdb_views() \
+             WHERE view_name {names} AND database_name = current_database() AND schema_name = current_schema()",
+    // TEXT is VARCHAR here.
+    columns: "SELECT c.table_name, c.column_name, \
+                     CASE c.data_type WHEN 'VARCHAR' THEN 'VARCHAR (TEXT)' ELSE c.data_type END, \
+                     CASE WHEN list_contains(k.constraint_column_names, c.column_name) THEN 1 ELSE 0 END \
+              FROM duckdb_columns() c LEFT JOIN duckdb_constraints() k \
+                   ON k.table_oid = c.table_oid AND k.database_oid = c.database_oid AND k.constraint_type = 'PRIMARY KEY' \
+              WHERE c.table_name {names} AND c.database_name = current_database() AND c.schema_name = current_schema() \
+              ORDER BY c.table_name, c.column_index",
+    indexes: "SELECT table_name, index_name, \
+                     trim(split_part(trim(expressions, '[]'), ',', 1), ' \"''') \
+              FROM duckdb_indexes() \
+              WHERE table_name {names} AND database_name = current_database() AND schema_name = current_schema() \
+              UNION ALL SELECT table_name, constraint_name, constraint_column_names[1] FROM duckdb_constraints() \
+              WHERE constraint_type IN ('PRIMARY KEY', 'UNIQUE') AND table_name {names} \
+                    AND database_name = current_database() AND schema_name = current_schema()",
+    foreign_keys: "SELECT table_name, constraint_column_names[1], referenced_table FROM duckdb_constraints() \
+                   WHERE constraint_type = 'FOREIGN KEY' AND table_name {names} \
+                         AND database_name = current_database() AND schema_name = current_schema()",
+    // Blocks are shared between columns, and an index's are not told.
+    bytes: None,
+};

@@ -1,0 +1,149 @@
+//! What DuckDB says of itself. There is no server: its settings are those of the database that is open in this process, and its
+//! sizes are those of its file.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dyno_results::event;
+
+use crate::adbc::database::named_settings;
+use crate::connection::{Connection, QueryError};
+use crate::inspect::{
+    Identity, Inspector, Limits, ReadStatistics, ServerProcess, SettingValues, Sizes, Statistics, known,
+};
+use crate::product::Recognised;
+
+pub(in crate::adbc) static INSPECTOR: Inspector = Inspector {
+    identity,
+    isolation: |_| Ok(Some("snapshot".to_owned())),
+    limits: |_| Ok(Limits::default()),
+    same_host: |_, _| Ok(Some(true)),
+    server_process,
+    settings,
+    weightiest: &["threads", "memory_limit"],
+    facts,
+    sizes,
+    statistics: |connection, _| Ok(Statistics::of(FileStatistics { file: file(connection) }, Vec::new())),
+};
+
+/// Settings that bear on a benchmark, with the library's defaults; `None` where the machine decides.
+const SETTINGS: [(&str, Option<&str>); 9] = [
+    ("threads", None),
+    ("memory_limit", None),
+    ("access_mode", Some("automatic")),
+    ("checkpoint_threshold", Some("16.0 MiB")),
+    ("preserve_insertion_order", Some("true")),
+    ("enable_external_file_cache", Some("true")),
+    ("immediate_transaction_mode", Some("false")),
+    ("disabled_optimizers", Some("")),
+    ("max_temp_directory_size", Some("90% of available disk space")),
+];
+
+/// As it was named: only DuckDB itself has it open.
+fn file(connection: &Connection) -> PathBuf {
+    let file = PathBuf::from(connection.place());
+    fs::canonicalize(&file).unwrap_or(file)
+}
+
+fn identity(connection: &mut Connection) -> Result<Identity, QueryError> {
+    let name = file(connection).display().to_string();
+    Identity::ask(connection, vec![name], None, ["SELECT ''"; 3])
+}
+
+/// dyno itself is the process: none is to be watched beside it, but the disk under the file is.
+fn server_process(connection: &mut Connection) -> Result<Option<ServerProcess>, QueryError> {
+    let directory = file(connection).parent().map(Path::to_owned);
+    Ok(Some(ServerProcess { pid: None, data_directory: directory }))
+}
+
+fn settings(connection: &mut Connection, _: &Recognised) -> Result<Vec<event::Setting>, QueryError> {
+    let named = named_settings(&file(connection));
+    let is_named = |name: &str| named.iter().any(|(it, _)| it.eq_ignore_ascii_case(name));
+    let mut settings = Vec::new();
+    for row in connection.query("SELECT name, value FROM duckdb_settings()")? {
+        let (Some(name), Some(value)) = (row.text(0), row.text(1)) else { continue };
+        let known = SETTINGS.into_iter().find(|(it, _)| *it == name);
+        let default = known.and_then(|(_, default)| default);
+        let changed = is_named(name) || default.is_some_and(|default| default != value);
+        // What the machine decides is shown always: a figure without it says little.
+        if changed || known.is_some_and(|(_, default)| default.is_none()) {
+            settings.push(event::Setting {
+                name: name.to_owned(),
+                value: if crate::settings::is_secret(name) {
+                    "(not shown)".to_owned()
+                } else {
+                    value.to_owned()
+                },
+                unit: None,
+                default: default.map(str::to_owned),
+                source: is_named(name).then(|| "target".to_owned()),
+                changed,
+                durability: false,
+            });
+        }
+    }
+    Ok(settings)
+}
+
+/// No setting bears on it. A commit syncs the write-ahead log, which a trace of the library's system calls confirms.
+fn facts(_: &SettingValues<'_>) -> event::SettingFacts {
+    event::SettingFacts {
+        durable_by: Some("each commit syncs the write-ahead log, which no setting changes".to_owned()),
+        ..event::SettingFacts::default()
+    }
+}
+
+/// The library keeps blocks of the file in what memory it may use.
+fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryError> {
+    let number = |connection: &mut Connection, sql: &str| known(connection.query_value::<u64>(sql));
+    let memory = "SELECT parse_formatted_bytes(value) FROM duckdb_settings() WHERE name = 'memory_limit'";
+    let cache_bytes = number(connection, memory)?;
+    let database_bytes = fs::metadata(file(connection)).ok().map(|file| file.len());
+    let mut found = Vec::new();
+    for &name in tables {
+        let of = |what: &str| {
+            format!(
+                "{what} WHERE table_name = '{name}' AND database_name = current_database() \
+                 AND schema_name = current_schema()"
+            )
+        };
+        // A block is counted for each table that has a part in it. What has not been checkpointed has none.
+        let blocks = format!(
+            "SELECT count(DISTINCT block) * (SELECT any_value(block_size) FROM pragma_database_size()) FROM \
+             (SELECT unnest([block_id] || additional_block_ids) AS block FROM pragma_storage_info('{name}') WHERE persistent) \
+             WHERE block >= 0"
+        );
+        let table_bytes = number(connection, &blocks)?;
+        let indexed = of(
+            "SELECT DISTINCT trim(split_part(trim(expressions, '[]'), ',', 1), ' \"''') FROM duckdb_indexes()",
+        );
+        let indexed = known(connection.query(&indexed).map(Some))?.unwrap_or_default();
+        found.push(event::Table {
+            name: name.to_owned(),
+            rows: number(connection, &of("SELECT estimated_size FROM duckdb_tables()"))?,
+            table_bytes,
+            index_bytes: None,
+            logged: None,
+            indexed: table_bytes
+                .map(|_| indexed.iter().filter_map(|row| row.text(0).map(str::to_owned)).collect()),
+        });
+    }
+    Ok(Sizes { database_bytes, cache_bytes, tables: found })
+}
+
+/// Sizes of the file and of its write-ahead log.
+#[derive(Debug)]
+struct FileStatistics {
+    file: PathBuf,
+}
+
+impl ReadStatistics for FileStatistics {
+    fn read(&mut self, _: &mut Connection) -> Result<BTreeMap<String, f64>, QueryError> {
+        let bytes = |file: &Path| fs::metadata(file).ok().map(|it| it.len() as f64);
+        let mut log = self.file.clone().into_os_string();
+        log.push(".wal");
+        let read = [("database_bytes", bytes(&self.file)), ("wal_file_bytes", bytes(log.as_ref()))];
+        Ok(read.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect())
+    }
+}

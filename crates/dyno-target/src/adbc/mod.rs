@@ -1,0 +1,103 @@
+//! Databases that have a driver of ADBC (Arrow Database Connectivity): a library that is loaded into dyno's own process when a
+//! target names it, and that returns and takes columns of Arrow. DuckDB is the one that is run; what is known of it alone is
+//! in `duckdb`. Nothing here names a column or a table of a workload.
+
+mod any;
+mod columns;
+mod database;
+mod duckdb;
+mod error;
+mod rows;
+mod session;
+mod settings;
+mod sql;
+
+use std::sync::{Arc, OnceLock};
+
+use dyno_engine::driver::{Driver, DriverSession, Statement};
+use dyno_wire::server_error::DriverError;
+
+use crate::drivers::{DriverKind, DriverTarget};
+use crate::settings::TargetError;
+use crate::{Capabilities, ErrorCodes};
+use database::SharedDatabase;
+use session::AdbcSession;
+use settings::AdbcSettings;
+
+/// `duckdb:FILE`
+pub(crate) static DUCKDB: DriverKind = DriverKind {
+    name: settings::DUCKDB,
+    schemes: &[settings::DUCKDB],
+    parse: |text, _| Some(AdbcSettings::parse_duckdb(text)?.map(|settings| target(settings, "DuckDB"))),
+    product: &duckdb::PRODUCT,
+    recognise: duckdb::recognise,
+    inspector: &duckdb::INSPECTOR,
+    cause: error::cause,
+};
+
+/// `adbc:DRIVER`, whatever database that is of.
+pub(crate) static ANY: DriverKind = DriverKind {
+    name: settings::ANY,
+    schemes: &[settings::ANY],
+    parse: |text, _| Some(AdbcSettings::parse_any(text)?.map(|settings| target(settings, "ADBC"))),
+    product: &any::PRODUCT,
+    recognise: any::recognise,
+    inspector: &any::INSPECTOR,
+    // The words of an error are those of a library that nobody knows.
+    cause: |_| None,
+};
+
+fn target(settings: AdbcSettings, protocol: &'static str) -> DriverTarget {
+    DriverTarget {
+        url: settings.url(),
+        database: settings.place(),
+        password: None,
+        capabilities: Capabilities {
+            protocol,
+            short_name: settings.kind(),
+            error_codes: ErrorCodes::Names,
+            extended_protocol: false,
+            pgbench_scripts: false,
+            read_only: settings.is_read_only(),
+            name_database: None,
+        },
+        driver: Arc::new(AdbcDriver { settings, kept: OnceLock::new() }),
+    }
+}
+
+/// A database, and how it is opened.
+#[derive(Debug)]
+struct AdbcDriver {
+    settings: AdbcSettings,
+    /// The database stays open for as long as there is the target, and so keeps what it has in memory between two loads.
+    kept: OnceLock<SharedDatabase>,
+}
+
+impl Driver for AdbcDriver {
+    fn kind(&self) -> &'static str {
+        self.settings.kind()
+    }
+
+    fn place(&self) -> String {
+        self.settings.place()
+    }
+
+    fn open(&self, statements: &[Statement]) -> Result<Box<dyn DriverSession>, DriverError> {
+        let opened = SharedDatabase::open(&self.settings).and_then(|database| {
+            let database = self.kept.get_or_init(|| database).clone();
+            AdbcSession::new(database, statements)
+        });
+        match opened {
+            Ok(session) => Ok(Box::new(session)),
+            Err(error) => Err(self.settings.without_secrets(error)),
+        }
+    }
+
+    /// The sessions share the database's own files.
+    fn files_per_session(&self) -> u32 {
+        0
+    }
+}
+
+/// What is wrong with a target's name, as all that read one report it.
+type Named = Result<AdbcSettings, TargetError>;

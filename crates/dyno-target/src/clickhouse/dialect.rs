@@ -1,0 +1,92 @@
+//! ClickHouse's SQL.
+
+use dyno_engine::driver::BatchForm;
+
+use crate::catalog::Catalog;
+use crate::product::{
+    Access, Analyze, AutoIncrement, Bulk, Comments, Dialect, ForeignKeys, Mark, Product, Views,
+};
+
+/// Each batch becomes a part of its own on the disk, which are merged later: few large ones are less work.
+const BATCH_BYTES: usize = 8 << 20;
+
+pub(super) static CLICKHOUSE: Product = Product {
+    name: "ClickHouse",
+    mark: Mark::Plain,
+    dialect: Dialect {
+        bulk: Bulk::Batches { form: BatchForm::Lines, bytes: BATCH_BYTES },
+        vacuum: false,
+        pads_char: false,
+        analyze: Analyze::Never,
+        // Nothing numbers rows.
+        auto_increment: AutoIncrement::RowId,
+        table_options: " ENGINE = MergeTree",
+        keyless_options: " ORDER BY tuple()",
+        sequence: None,
+        fill: "",
+        secondary_indexes: false,
+        foreign_keys: ForeignKeys::Never,
+        comments: Comments {
+            create: "{create} COMMENT '{text}'",
+            change: "ALTER TABLE {table} MODIFY COMMENT '{text}'",
+            drop: None,
+        },
+        drops_many: false,
+        // There are no transactions: each statement is done by itself.
+        // An outer join has NULL where there is no row, and a sum over nothing is NULL, as in the standard.
+        query_texts: LITERALS,
+        query_end: "\nsettings join_use_nulls = 1, aggregate_functions_null_for_empty = 1",
+        begin: "",
+        begin_write: "",
+        begin_snapshot: "",
+        prepares_begin: false,
+        unlimited_session: &[],
+        lock_wait: [""; 2],
+        sort_memory: None,
+        sort_processes: None,
+        statement_bytes: Some("SELECT value FROM system.settings WHERE name = 'max_query_size'"),
+        by_table: Access { hint: "", off: &[] },
+        by_index: Access { hint: "", off: &[] },
+        catalog: &CATALOG,
+        ..Dialect::POSTGRESQL
+    },
+    durability: &["fsync_after_insert", "fsync_part_directory", "async_insert", "wait_for_async_insert"],
+    views: Views::NONE,
+    ran: Some("26.9"),
+};
+
+/// Numbers with a point are floats, whose sums fall beside the decimals that they are compared with.
+const LITERALS: &[(&str, &str)] = &[
+    ("0.02 - 0.01", "0.01"),
+    ("0.02 + 0.01", "0.03"),
+    ("0.03 - 0.01", "0.02"),
+    ("0.03 + 0.01", "0.04"),
+    ("0.04 - 0.01", "0.03"),
+    ("0.04 + 0.01", "0.05"),
+    ("0.05 - 0.01", "0.04"),
+    ("0.05 + 0.01", "0.06"),
+    ("0.06 - 0.01", "0.05"),
+    ("0.06 + 0.01", "0.07"),
+    ("0.07 - 0.01", "0.06"),
+    ("0.07 + 0.01", "0.08"),
+    ("0.08 - 0.01", "0.07"),
+    ("0.08 + 0.01", "0.09"),
+    ("0.09 - 0.01", "0.08"),
+    ("0.09 + 0.01", "0.10"),
+];
+
+static CATALOG: Catalog = Catalog {
+    tables: "SELECT name, if(engine LIKE '%MergeTree', 1, 0), comment FROM system.tables \
+             WHERE database = currentDatabase() AND name {names}",
+    // Strings and times have no other names here than these.
+    columns: "SELECT table, name, multiIf(match(type, 'String'), concat(type, ' (char, varchar, text)'), \
+                     match(type, 'DateTime'), concat(type, ' (timestamp)'), type), is_in_primary_key \
+              FROM system.columns WHERE database = currentDatabase() AND table {names} ORDER BY table, position",
+    // Those that leave parts of a table out find no row.
+    indexes: "SELECT '', '', '' WHERE 0",
+    foreign_keys: "SELECT '', '', '' WHERE 0",
+    bytes: Some(
+        "SELECT sum(bytes_on_disk), 0 FROM system.parts \
+         WHERE active AND database = currentDatabase() AND table {names}",
+    ),
+};

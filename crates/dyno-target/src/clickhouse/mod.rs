@@ -1,0 +1,101 @@
+//! ClickHouse over its HTTP interface. Each session is a kept connection over which one request follows another; there are no
+//! transactions, and nothing of a session is kept on the server.
+
+mod dialect;
+mod error;
+mod facts;
+mod http;
+mod inspect;
+mod rows;
+mod session;
+mod settings;
+mod text;
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use dyno_engine::driver::{Driver, DriverSession, Statement};
+use dyno_wire::server_error::DriverError;
+
+use crate::connection::QueryError;
+use crate::drivers::{DriverKind, DriverTarget};
+use crate::product::Recognised;
+use crate::{Capabilities, ErrorCodes};
+use http::Server;
+use session::ClickHouseSession;
+use settings::{ClickHouseSettings, SCHEME, SCHEME_TLS};
+
+pub(crate) static KIND: DriverKind = DriverKind {
+    name: SCHEME,
+    schemes: &[SCHEME, SCHEME_TLS],
+    parse: |text, environment| {
+        let settings = ClickHouseSettings::parse(text, environment)?;
+        Some(settings.map(|settings| DriverTarget {
+            url: settings.url(),
+            database: settings.database.clone(),
+            password: settings.password.clone(),
+            capabilities: Capabilities {
+                protocol: "ClickHouse",
+                short_name: "ch",
+                error_codes: ErrorCodes::Names,
+                extended_protocol: false,
+                pgbench_scripts: false,
+                read_only: false,
+                name_database: None,
+            },
+            driver: Arc::new(ClickHouse { settings, keep_alive: OnceLock::new() }),
+        }))
+    },
+    product: &dialect::CLICKHOUSE,
+    recognise,
+    inspector: &inspect::INSPECTOR,
+    cause: error::cause,
+};
+
+fn recognise(connection: &mut crate::Connection) -> Result<Recognised, QueryError> {
+    let version: Option<String> = connection.query_value("SELECT version()")?;
+    let text = format!("ClickHouse {}", version.as_deref().unwrap_or_default());
+    Ok(Recognised::as_product(&dialect::CLICKHOUSE, version, text))
+}
+
+#[derive(Debug)]
+struct ClickHouse {
+    settings: ClickHouseSettings,
+    /// How long the server keeps an idle connection, once it was asked.
+    keep_alive: OnceLock<Duration>,
+}
+
+impl Driver for ClickHouse {
+    fn kind(&self) -> &'static str {
+        SCHEME
+    }
+
+    fn place(&self) -> String {
+        self.settings.authority()
+    }
+
+    fn server(&self) -> Option<(&str, u16)> {
+        Some((&self.settings.host, self.settings.port))
+    }
+
+    fn escapes_by_backslash(&self) -> bool {
+        true
+    }
+
+    fn open(&self, statements: &[Statement]) -> Result<Box<dyn DriverSession>, DriverError> {
+        let server = Arc::new(Server::new(&self.settings)?);
+        let idle = match self.keep_alive.get() {
+            Some(idle) => *idle,
+            None => {
+                let idle = session::keep_alive(&server)?;
+                *self.keep_alive.get_or_init(|| idle)
+            }
+        };
+        Ok(Box::new(ClickHouseSession::new(server, idle, statements)?))
+    }
+
+    /// The session's connection, and one to stop what it does.
+    fn files_per_session(&self) -> u32 {
+        2
+    }
+}

@@ -1,0 +1,279 @@
+//! Reading an answer in the format `TabSeparatedWithNamesAndTypes` while it arrives. An error that comes when the answer has
+//! begun stands behind its rows: it is never taken for a row, nor the rows before it for all of them.
+
+use std::io::{self, BufRead, Read as _};
+
+use dyno_engine::driver::{RowSink, Value};
+use dyno_wire::server_error::DriverError;
+
+use super::error::{exception, other};
+
+/// Stands in a line of its own between the rows and the error. A carriage return ends it, which no value has unescaped.
+const MARK: &[u8] = b"__exception__\r\n";
+/// What precedes the mark.
+const BEFORE_MARK: &[u8] = b"\r\n";
+/// Servers that know no mark write the error as the last line.
+const UNMARKED: &[u8] = b"Code: ";
+/// An error has less.
+const ERROR_BYTES_MAX: u64 = 1 << 16;
+
+/// Why an answer has no end.
+#[derive(Debug)]
+pub(super) enum Unfinished {
+    /// The server says why.
+    Exception(DriverError),
+    /// The connection broke.
+    Broken(io::Error),
+}
+
+/// How a column's values are handed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Integer,
+    Double,
+    Text,
+}
+
+/// Hands on the rows of an answer; returns how many there were. `marks`: this server marks errors.
+pub(super) fn read(mut answer: impl BufRead, marks: bool, rows: &mut dyn RowSink) -> Result<u64, Unfinished> {
+    let mut line = Vec::new();
+    if !next_line(&mut answer, &mut line, marks, |_| true)? {
+        return Ok(0);
+    }
+    let wants_rows = rows.wants_rows();
+    if wants_rows {
+        hand_on_names(&line, rows);
+    }
+    next_line(&mut answer, &mut line, marks, |_| true)?;
+    let kinds: Vec<Kind> = fields(&line).map(kind).collect();
+    // Where the only value of a row is text, it may read like an error.
+    let is_no_row = |text: &[u8]| fields(text).count() != kinds.len() || kinds != [Kind::Text];
+    let mut count = 0;
+    while next_line(&mut answer, &mut line, marks, is_no_row)? {
+        count += 1;
+        if wants_rows {
+            hand_on(&mut line, &kinds, rows);
+        }
+    }
+    Ok(count)
+}
+
+/// Reads a line, without its end; false where there is none. `is_no_row` says of a line that reads like an error of a server
+/// without marks whether it is no row; the last line of such a server is none anyway.
+fn next_line(
+    answer: &mut impl BufRead,
+    line: &mut Vec<u8>,
+    marks: bool,
+    is_no_row: impl Fn(&[u8]) -> bool,
+) -> Result<bool, Unfinished> {
+    loop {
+        line.clear();
+        let read = answer.read_until(b'\n', line);
+        if let Err(error) = read {
+            // What arrived before the connection broke may say why it did.
+            return Err(error_in(line).map_or(Unfinished::Broken(error), Unfinished::Exception));
+        }
+        match line.as_slice() {
+            [] => return Ok(false),
+            BEFORE_MARK => {}
+            MARK => return Err(Unfinished::Exception(marked(answer))),
+            _ => break,
+        }
+    }
+    if !marks
+        && line.starts_with(UNMARKED)
+        && let Some(error) = error_in(line)
+        && (is_no_row(without_end(line)) || answer.fill_buf().map_or(true, <[u8]>::is_empty))
+    {
+        return Err(Unfinished::Exception(error));
+    }
+    line.truncate(without_end(line).len());
+    Ok(true)
+}
+
+fn without_end(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\n").unwrap_or(line)
+}
+
+fn error_in(text: &[u8]) -> Option<DriverError> {
+    exception(&String::from_utf8_lossy(text))
+}
+
+/// The error behind the mark: since 25.11 the answer's tag comes before it, and its length, the tag and the mark behind it.
+fn marked(answer: &mut impl BufRead) -> DriverError {
+    let mut rest = Vec::new();
+    // The server breaks the connection off behind it.
+    let _ = answer.take(ERROR_BYTES_MAX).read_to_end(&mut rest);
+    let rest = String::from_utf8_lossy(&rest);
+    let said = rest.find("Code: ").and_then(|at| rest.get(at..)).unwrap_or(&rest);
+    let said = said.split("\r\n__exception__").next().unwrap_or(said);
+    // `45 rwzhvnamhqcfyfbh`
+    let said = said.rsplit_once('\n').map_or(said, |(said, _)| said);
+    exception(said).unwrap_or_else(|| other("DB::Exception", super::error::shortened(&rest)))
+}
+
+fn fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(|byte| *byte == b'\t')
+}
+
+fn kind(name: &[u8]) -> Kind {
+    let mut name = String::from_utf8_lossy(name).into_owned();
+    for wrapper in ["LowCardinality(", "Nullable("] {
+        if let Some(inner) = name.strip_prefix(wrapper).and_then(|it| it.strip_suffix(')')) {
+            name = inner.to_owned();
+        }
+    }
+    match name.trim_start_matches('U') {
+        "Int8" | "Int16" | "Int32" | "Int64" => Kind::Integer,
+        "Float32" | "Float64" => Kind::Double,
+        _ => Kind::Text,
+    }
+}
+
+fn hand_on_names(line: &[u8], rows: &mut dyn RowSink) {
+    let names: Vec<String> =
+        fields(line).map(|name| String::from_utf8_lossy(&unescaped(name)).into_owned()).collect();
+    rows.columns(&names.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+/// Takes the escapes out of the line itself, which they make shorter.
+fn hand_on(line: &mut [u8], kinds: &[Kind], rows: &mut dyn RowSink) {
+    let mut kinds = kinds.iter();
+    let values: Vec<Value<'_>> = line
+        .split_mut(|byte| *byte == b'\t')
+        .map(|field| value(field, kinds.next().copied().unwrap_or(Kind::Text)))
+        .collect();
+    rows.row(&values);
+}
+
+fn value(field: &mut [u8], kind: Kind) -> Value<'_> {
+    if field == br"\N" {
+        return Value::Null;
+    }
+    let number = |field: &[u8]| match kind {
+        Kind::Integer => Some(Value::Integer(std::str::from_utf8(field).ok()?.parse().ok()?)),
+        Kind::Double => Some(Value::Double(std::str::from_utf8(field).ok()?.parse().ok()?)),
+        Kind::Text => None,
+    };
+    if let Some(number) = number(field) {
+        return number;
+    }
+    let length = unescape(field);
+    Value::Text(field.get(..length).unwrap_or_default())
+}
+
+fn unescaped(field: &[u8]) -> Vec<u8> {
+    let mut field = field.to_vec();
+    let length = unescape(&mut field);
+    field.truncate(length);
+    field
+}
+
+/// Writes a field without its escapes over itself; how long it is then.
+fn unescape(field: &mut [u8]) -> usize {
+    let Some(first) = field.iter().position(|byte| *byte == b'\\') else { return field.len() };
+    let (mut from, mut to) = (first, first);
+    while let Some(&byte) = field.get(from) {
+        let escaped = (byte == b'\\').then(|| field.get(from + 1).copied()).flatten();
+        let (plain, taken) = match escaped {
+            Some(b'n') => (b'\n', 2),
+            Some(b't') => (b'\t', 2),
+            Some(b'r') => (b'\r', 2),
+            Some(b'0') => (0, 2),
+            Some(b'b') => (8, 2),
+            Some(b'f') => (12, 2),
+            Some(other) => (other, 2),
+            None => (byte, 1),
+        };
+        field[to] = plain;
+        (from, to) = (from + taken, to + 1);
+    }
+    to
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::BufReader;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Seen(Vec<String>);
+
+    impl RowSink for Seen {
+        fn wants_rows(&self) -> bool {
+            true
+        }
+
+        fn columns(&mut self, names: &[&str]) {
+            self.0.push(format!("{names:?}"));
+        }
+
+        fn row(&mut self, values: &[Value<'_>]) {
+            let shown = values.iter().map(|value| match value {
+                Value::Text(text) => format!("{:?}", String::from_utf8_lossy(text)),
+                other => format!("{other:?}"),
+            });
+            self.0.push(shown.collect::<Vec<_>>().join(" "));
+        }
+    }
+
+    fn seen(answer: &[u8], marks: bool) -> (Vec<String>, Result<u64, String>) {
+        let mut rows = Seen::default();
+        // Of few bytes, so that lines fall on their borders.
+        let read = read(BufReader::with_capacity(3, answer), marks, &mut rows);
+        let read = read.map_err(|error| match error {
+            Unfinished::Exception(error) => error.to_string(),
+            Unfinished::Broken(error) => error.to_string(),
+        });
+        (rows.0, read)
+    }
+
+    #[test]
+    fn values_come_back_as_they_were() {
+        let answer = b"a\tb\\tc\td\te\nNullable(Int64)\tLowCardinality(Nullable(String))\tFloat64\tUInt64\n\
+            -5\tx\\ty\\n\\\\N\\'\t1.5e3\t18446744073709551615\n\\N\t\\N\t-inf\t7\n0\t\\\\N\tnan\t0\n";
+        let (rows, read) = seen(answer, true);
+        assert_eq!(read, Ok(3));
+        assert_eq!(
+            rows,
+            [
+                r#"["a", "b\tc", "d", "e"]"#,
+                r#"Integer(-5) "x\ty\n\\N'" Double(1500.0) "18446744073709551615""#,
+                "Null Null Double(-inf) Integer(7)",
+                r#"Integer(0) "\\N" Double(NaN) Integer(0)"#,
+            ]
+        );
+        assert_eq!(seen(b"", true), (Vec::new(), Ok(0)));
+    }
+
+    #[test]
+    fn an_error_behind_rows_is_an_error() {
+        let rows = b"n\nUInt8\n1\n2\n";
+        let said = "Code: 395. DB::Exception: Ouch. (FUNCTION_THROW_IF_VALUE_IS_NON_ZERO) (version 25.1)";
+        let expected = Err("Ouch (FUNCTION_THROW_IF_VALUE_IS_NON_ZERO)".to_owned());
+        for behind in [
+            format!("\r\n__exception__\r\ntagtagtag\r\n{said}\n96 tagtagtag\r\n__exception__\r\n"),
+            format!("\r\n__exception__\r\n{said}\n"),
+            format!("__exception__\r\n{said}\n"),
+        ] {
+            assert_eq!(seen(&[&rows[..], behind.as_bytes()].concat(), true).1, expected, "{behind}");
+        }
+        let old = "Code: 395, e.displayText() = DB::Exception: Ouch, e.what() = DB::Exception";
+        for behind in [said, old] {
+            let answer = [&rows[..], behind.as_bytes(), b"\n"].concat();
+            assert_eq!(seen(&answer, false).1, expected, "{behind}");
+        }
+        // Before the first row.
+        assert_eq!(seen(format!("{old}\n").as_bytes(), false).1, expected);
+    }
+
+    #[test]
+    fn text_that_reads_like_an_error_is_a_value() {
+        let answer = b"s\nString\nCode: 60. DB::Exception: x\nb\n";
+        for marks in [true, false] {
+            assert_eq!(seen(answer, marks).1, Ok(2));
+        }
+        assert_eq!(seen(b"s\nString\n__exception__\n", true).1, Ok(1));
+    }
+}

@@ -1,0 +1,241 @@
+//! A session: a connection to the server that is kept, over which one request follows another. Nothing of a session is kept on the
+//! server.
+
+use std::fmt;
+use std::io::{BufReader, Read as _, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use dyno_engine::driver::{
+    Batch, CancelSession, DriverSession, Executed, Operation, RowSink, Statement, Value,
+};
+use dyno_wire::server_error::{DriverError, DriverErrorKind};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use ureq::http::Response;
+use ureq::{Agent, Body};
+
+use super::error::{CONNECTION_LOST, NOT_CLICKHOUSE, other};
+use super::http::Server;
+use super::rows::{self, Unfinished};
+use super::text;
+use crate::settings::url::encode;
+
+/// How rows come back.
+const FORMAT: &str = "default_format=TabSeparatedWithNamesAndTypes";
+/// What a request did, as JSON whose numbers are texts.
+const SUMMARY: &str = "X-ClickHouse-Summary";
+/// Of a server that marks an error behind rows.
+const TAG: &str = "X-ClickHouse-Exception-Tag";
+const ANSWER_BUFFER_BYTES: usize = 1 << 16;
+/// How long a server may take to say that it will stop a query.
+const KILL_TIMEOUT: Duration = Duration::from_secs(2);
+/// A connection that is idle is given up so long before the server would.
+const BEFORE_SERVER: Duration = Duration::from_secs(1);
+/// Where the server does not say how long it keeps one: the shortest of its versions' defaults.
+const KEEP_ALIVE_S: u64 = 3;
+
+pub(super) struct ClickHouseSession {
+    server: Arc<Server>,
+    agent: Agent,
+    /// The workload's by their numbers.
+    statements: Vec<Statement>,
+    query: Arc<Query>,
+    queries: u64,
+}
+
+/// The query that a session has under way, for another thread to stop.
+struct Query {
+    server: Arc<Server>,
+    /// The session's own connection.
+    agent: Agent,
+    /// Another, over which the server is asked to stop it.
+    other: Agent,
+    /// Begins the names of the session's queries.
+    prefix: String,
+    /// Its number; 0 for none.
+    number: AtomicU64,
+    /// The connection was closed, because the server did not stop the query.
+    given_up: AtomicBool,
+}
+
+impl fmt::Debug for Query {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Query").field("prefix", &self.prefix).finish_non_exhaustive()
+    }
+}
+
+impl Query {
+    fn name(&self, number: u64) -> String {
+        format!("{}-{number}", self.prefix)
+    }
+}
+
+impl CancelSession for Query {
+    fn cancel(&self) {
+        let number = self.number.load(Ordering::Acquire);
+        if number == 0 {
+            return;
+        }
+        let kill = format!("KILL QUERY WHERE query_id = '{}' ASYNC", self.name(number));
+        let asked = self.server.post(&self.other, FORMAT, None, kill.as_bytes());
+        let stops = asked.is_ok_and(|mut answer| answer.body_mut().read_to_vec().is_ok());
+        // Where the server does not hear, or does not obey, the session at least need not wait.
+        if !stops && self.number.load(Ordering::Acquire) == number {
+            self.given_up.store(true, Ordering::Release);
+            self.agent.clone().shutdown();
+        }
+    }
+}
+
+/// How long the server keeps an idle connection.
+pub(super) fn keep_alive(server: &Server) -> Result<Duration, DriverError> {
+    let answer = server.post(&server.agent(Duration::ZERO, None), FORMAT, None, b"SELECT 1")?;
+    let header = answer.headers().get("Keep-Alive").and_then(|it| it.to_str().ok());
+    let said = header.and_then(|it| it.split("timeout=").nth(1)?.split(',').next()?.trim().parse().ok());
+    Ok(Duration::from_secs(said.unwrap_or(KEEP_ALIVE_S)).saturating_sub(BEFORE_SERVER))
+}
+
+impl ClickHouseSession {
+    /// Asks the server once, so that what is wrong shows before the load.
+    pub(super) fn new(
+        server: Arc<Server>,
+        idle: Duration,
+        statements: &[Statement],
+    ) -> Result<Self, DriverError> {
+        let agent = server.agent(idle, None);
+        let query = Query {
+            server: Arc::clone(&server),
+            agent: agent.clone(),
+            other: server.agent(idle, Some(KILL_TIMEOUT)),
+            prefix: format!("dyno-{:016x}", rand::random::<u64>()),
+            number: AtomicU64::new(0),
+            given_up: AtomicBool::new(false),
+        };
+        let mut session =
+            Self { server, agent, statements: statements.to_vec(), query: Arc::new(query), queries: 0 };
+        let mut hello = Hello(false);
+        session.run("SELECT 1 AS dyno", &mut hello)?;
+        match hello.0 {
+            true => Ok(session),
+            false => Err(other(NOT_CLICKHOUSE, "what answers is not ClickHouse: check host and port")),
+        }
+    }
+
+    fn run(&mut self, sql: &str, rows: &mut dyn RowSink) -> Result<Executed, DriverError> {
+        // Only the error of what sends rows can come behind them; of all else the server is to say first whether it is done.
+        let waits = if text::returns_rows(sql) { "" } else { "&wait_end_of_query=1" };
+        self.ask(waits, None, sql.as_bytes(), |session, answer| {
+            let (marks, written) = (answer.headers().contains_key(TAG), written_rows(&answer));
+            let body = BufReader::with_capacity(ANSWER_BUFFER_BYTES, answer.into_body().into_reader());
+            let returned = rows::read(body, marks, rows).map_err(|unfinished| match unfinished {
+                Unfinished::Exception(error) => error,
+                Unfinished::Broken(error) => session.lost(&error),
+            })?;
+            Ok(Executed { statements: 1, rows: returned, affected: written.unwrap_or(0) })
+        })
+    }
+
+    /// Sends a request under a name of its own, and takes its answer.
+    fn ask<T>(
+        &mut self,
+        parameters: &str,
+        encoding: Option<&str>,
+        body: &[u8],
+        take: impl FnOnce(&Self, Response<Body>) -> Result<T, DriverError>,
+    ) -> Result<T, DriverError> {
+        self.queries += 1;
+        let name = self.query.name(self.queries);
+        self.query.number.store(self.queries, Ordering::Release);
+        let parameters = format!("query_id={name}&{FORMAT}{parameters}");
+        let answer = self.server.post(&self.agent, &parameters, encoding, body);
+        let taken = answer.and_then(|answer| take(self, answer));
+        self.query.number.store(0, Ordering::Release);
+        taken.map_err(|mut error| {
+            if error.kind == DriverErrorKind::SessionLost && self.query.given_up.load(Ordering::Acquire) {
+                error.message = self.server.given_up();
+            }
+            error
+        })
+    }
+
+    fn lost(&self, error: &std::io::Error) -> DriverError {
+        let message = self.server.broken(&error.to_string());
+        DriverError { code: CONNECTION_LOST, message, kind: DriverErrorKind::SessionLost }
+    }
+}
+
+/// Rows that the server says it wrote; `None` where it does not say.
+fn written_rows(answer: &Response<Body>) -> Option<u64> {
+    let summary = answer.headers().get(SUMMARY)?.to_str().ok()?;
+    let number = summary.split(r#""written_rows":"#).nth(1)?.trim_start_matches(['"', ' ']);
+    number.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+/// Looks whether 1 is 1.
+struct Hello(bool);
+
+impl RowSink for Hello {
+    fn wants_rows(&self) -> bool {
+        true
+    }
+
+    fn columns(&mut self, _: &[&str]) {}
+
+    fn row(&mut self, values: &[Value<'_>]) {
+        self.0 = values == [Value::Integer(1)];
+    }
+}
+
+impl DriverSession for ClickHouseSession {
+    fn execute(&mut self, operation: Operation<'_>, rows: &mut dyn RowSink) -> Result<Executed, DriverError> {
+        match operation {
+            Operation::Sql(sql) => {
+                let mut all = Executed::default();
+                for statement in text::statements(sql) {
+                    let one = self.run(statement, rows)?;
+                    all.statements += one.statements;
+                    all.rows += one.rows;
+                    all.affected += one.affected;
+                }
+                Ok(all)
+            }
+            Operation::Statement { id, values } => match self.statements.get(usize::from(id.0)) {
+                Some(statement) => {
+                    let sql = text::with_values(statement, values);
+                    self.run(&sql, rows)
+                }
+                None => Ok(Executed::default()),
+            },
+        }
+    }
+
+    fn in_transaction(&self) -> bool {
+        false
+    }
+
+    fn canceller(&self) -> Arc<dyn CancelSession> {
+        Arc::<Query>::clone(&self.query)
+    }
+
+    fn load(&mut self, table: &str, columns: &[&str], rows: &Batch) -> Result<u64, DriverError> {
+        let Batch::Lines(lines) = rows else { return Err(other("no bulk load", "rows come as lines")) };
+        let compressed = compressed(lines).map_err(|error| other("no bulk load", error.to_string()))?;
+        let insert = format!("INSERT INTO {table} ({}) FORMAT TabSeparated", columns.join(", "));
+        let parameters = format!("&wait_end_of_query=1&query={}", encode(&insert));
+        self.ask(&parameters, Some("gzip"), &compressed, |session, mut answer| {
+            let written = written_rows(&answer);
+            let mut rest = Vec::new();
+            answer.body_mut().as_reader().read_to_end(&mut rest).map_err(|error| session.lost(&error))?;
+            let sent = lines.iter().filter(|byte| **byte == b'\n').count() as u64;
+            Ok(written.unwrap_or(sent))
+        })
+    }
+}
+
+fn compressed(lines: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::with_capacity(lines.len() / 3), Compression::fast());
+    encoder.write_all(lines)?;
+    encoder.finish()
+}

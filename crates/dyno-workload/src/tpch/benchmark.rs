@@ -1,0 +1,218 @@
+//! `tpch` as a benchmark: its queries on eight tables, which carry a mark by which dyno knows them.
+
+use std::sync::Arc;
+
+use dyno_engine::workload::Workload;
+use dyno_results::event::QueryAnswer;
+use dyno_target::catalog::{self, Names};
+use dyno_target::connection::{Connection, QueryError};
+use serde::{Deserialize, Serialize};
+
+use super::family::{Indexes, Queries, TpchOptions};
+use super::load::Load;
+use super::rows::TpchRows;
+use super::schema::{Scale, Table};
+use super::{NAME, QUERIES, TERMS};
+use crate::benchmark::{
+    Baseline, Benchmark, BenchmarkError, Dataset, Progress, RowCounter, Series, SeriesLoad, Site, dialect,
+};
+use crate::dataset::{
+    Found, Mark, Marks, NotReady, Preparation, SizeError, State, StateError, TableError, Terms, columns_text,
+    disk, numbers, standing,
+};
+use crate::family::ScaleOption;
+
+/// The scale where the user does not say.
+const SCALE: f64 = 1.0;
+const SCALE_QUICK: f64 = 0.1;
+
+/// Workloads, and the data that is wanted.
+#[derive(Debug)]
+pub(super) struct TpchBenchmark {
+    pub queries: Vec<Queries>,
+    pub options: TpchOptions,
+}
+
+/// With what tables were made.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+struct Recipe {
+    scale: ScaleOption,
+    indexes: Indexes,
+}
+
+impl TpchOptions {
+    /// What is wanted; what is open as in `usual`.
+    fn recipe(self, usual: Recipe) -> Recipe {
+        Recipe { scale: self.scale.unwrap_or(usual.scale), indexes: self.indexes.unwrap_or(usual.indexes) }
+    }
+}
+
+impl Recipe {
+    fn of(scale: f64) -> Self {
+        Self { scale: ScaleOption(scale), indexes: Indexes::KeysFk }
+    }
+
+    fn scale(self) -> Scale {
+        Scale(self.scale.0)
+    }
+
+    fn bytes(self) -> u64 {
+        self.scale().bytes(self.indexes)
+    }
+
+    fn check(self, free_bytes: Option<u64>) -> Result<(), SizeError> {
+        let unit = Self { scale: ScaleOption(1.0), ..self }.bytes() as f64;
+        Ok(disk::check(format!("scale {}", self.scale.0), self.bytes(), free_bytes, |bytes| {
+            let fits = (bytes as f64 / unit * 100.0).floor() / 100.0;
+            (fits > 0.0).then(|| format!("scale {fits}"))
+        })?)
+    }
+}
+
+impl Benchmark for TpchBenchmark {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn series(&self) -> Vec<Series> {
+        self.queries.iter().map(|queries| queries.series()).collect()
+    }
+
+    fn bytes_wanted(&self) -> u64 {
+        self.options.recipe(Recipe::of(0.0)).bytes()
+    }
+
+    fn find(&self, connection: &mut Connection) -> Result<Option<Dataset>, BenchmarkError> {
+        let Some(recipe) = state(connection).map_err(StateError::of(&TERMS))?.found(self.options)? else {
+            return Ok(None);
+        };
+        let (parameters, dialect) = (self.options.parameters.unwrap_or_default(), dialect(connection)?);
+        let load = move |queries: Queries| TpchLoad {
+            queries,
+            load: Load::new(queries.order, parameters, recipe.scale(), dialect),
+        };
+        let tables = Table::ALL.map(|table| table.name().to_owned()).into();
+        let counts: Option<Box<dyn RowCounter>> = Some(Box::new(Counter));
+        let scale = Some(recipe.scale.0);
+        let recipe = serde_json::to_string(&recipe).ok();
+        Ok(Some(Dataset { scale, recipe, counts, ..Dataset::new(tables, &self.queries, load) }))
+    }
+
+    fn missing(&self) -> BenchmarkError {
+        <Recipe as Found>::missing(self.options).into()
+    }
+
+    fn prepare(
+        &self,
+        connection: &mut Connection,
+        site: &Site<'_>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), BenchmarkError> {
+        state(connection).map_err(StateError::of(&TERMS))?.ours()?;
+        let recipe = self.options.recipe(Recipe::of(if site.quick { SCALE_QUICK } else { SCALE }));
+        let names = Table::ALL.map(Table::name);
+        let failed = |source| BenchmarkError::Query { doing: "ask how large the tables are", source };
+        recipe.check(site.free_disk_bytes_without(connection, Names::These(&names)).map_err(failed)?)?;
+        let dialect = dialect(connection)?;
+        let tables = Table::ALL.map(|table| table.describe(recipe.scale(), recipe.indexes, &dialect));
+        let comment = Recipe::MARKS.whole(&serde_json::to_string(&recipe).unwrap_or_default());
+        let preparation = Preparation::new::<Recipe>(site, &dialect, tables.into(), comment);
+        let rows = |part: &crate::dataset::Part| TpchRows::of(Table::ALL[part.table], recipe.scale(), part);
+        Ok(preparation.run(connection, site.open, rows, progress)?)
+    }
+}
+
+impl Queries {
+    fn series(self) -> Series {
+        // The workload's name without its family.
+        let name = self.workload.split_at(NAME.len() + 1).1;
+        Series { name, workload: self.workload, writes: false, pass: Some(QUERIES as u64) }
+    }
+}
+
+struct Counter;
+
+impl RowCounter for Counter {
+    fn count(&self, connection: &mut Connection) -> Result<Vec<u64>, BenchmarkError> {
+        let count = |table: Table| {
+            let counted = numbers(connection, &format!("SELECT COUNT(*) FROM {}", table.name()));
+            let [rows] = counted.map_err(TableError::of(table.name()))?;
+            Ok(rows)
+        };
+        Table::ALL.into_iter().map(count).collect()
+    }
+}
+
+/// One of the workloads on data that is there.
+struct TpchLoad {
+    queries: Queries,
+    load: Load,
+}
+
+impl SeriesLoad for TpchLoad {
+    fn series(&self) -> Series {
+        self.queries.series()
+    }
+
+    fn workload(&self) -> Arc<dyn Workload> {
+        Arc::new(self.load.clone())
+    }
+
+    fn answers(&self) -> Vec<QueryAnswer> {
+        self.load.take_answers()
+    }
+
+    fn baseline(&self, _: &mut Connection) -> Result<Option<Baseline>, BenchmarkError> {
+        Ok(None)
+    }
+}
+
+impl Found for Recipe {
+    type Wanted = TpchOptions;
+
+    const TERMS: &'static Terms = &TERMS;
+    const MARKS: Marks = Marks { beginning: "dyno tpch/", format: 1 };
+
+    fn suits(&self, options: TpchOptions) -> Result<(), NotReady> {
+        let wanted = options.recipe(*self);
+        let other = |found: String, wanted: String| {
+            let flag = format!("--{found}");
+            Err(NotReady::Other { terms: &TERMS, found, wanted, flag })
+        };
+        let index = |recipe: &Self| {
+            let name = serde_json::to_value(recipe.indexes).unwrap_or_default();
+            format!("indexes {}", name.as_str().unwrap_or_default())
+        };
+        if wanted.scale != self.scale {
+            return other(format!("scale {}", self.scale.0), format!("scale {}", wanted.scale.0));
+        }
+        if wanted.indexes == self.indexes { Ok(()) } else { other(index(self), index(&wanted)) }
+    }
+}
+
+/// Looks at what the tables' names stand for.
+fn state(connection: &mut Connection) -> Result<State<Recipe>, QueryError> {
+    let mark = |found: &catalog::Table| Recipe::MARKS.parse(&found.comment).filter(|_| found.is_table);
+    let foreign = |found: &catalog::Table| {
+        let whose = || format!("dyno has not made it (its columns are {})", columns_text(&found.columns));
+        mark(found).is_none().then(whose)
+    };
+    let names = Table::ALL.map(Table::name);
+    let found = match standing(catalog::tables(connection, Names::These(&names))?, foreign) {
+        Ok(found) => found,
+        Err(state) => return Ok(state),
+    };
+    let recipe = found.iter().map(|found| match mark(found)? {
+        Mark::Whole(recipe) => serde_json::from_str::<Recipe>(&recipe).ok(),
+        _ => None,
+    });
+    let recipes: Vec<Option<Recipe>> = recipe.collect();
+    let (count, [first, others @ ..]) = (recipes.len(), &recipes[..]) else { return Ok(State::Missing) };
+    Ok(match first {
+        _ if count < names.len() => {
+            State::damaged(format!("{} of its tables are missing", names.len() - count))
+        }
+        Some(recipe) if others.iter().all(|other| other == first) => State::Ready(*recipe),
+        _ => State::damaged("its tables were not made together"),
+    })
+}

@@ -1,0 +1,180 @@
+//! The queries derived from TPC-H: the products agree on all answers, and on those of the specification.
+
+use dyno_test_servers::{ClickHouse, ClickHouseKind, MysqlProduct};
+use serde_json::Value;
+
+use crate::home::Home;
+use crate::mysql;
+use crate::report::Report;
+use crate::server::{database, shared, value};
+
+const QUERIES: usize = 22;
+
+/// What the passes of a target came to.
+fn passes<'a>(report: &'a Report, target: &str) -> &'a Value {
+    let series = report.series().iter().find(|series| series["target"] == target).unwrap();
+    &series["passes"]
+}
+
+fn queries<'a>(report: &'a Report, target: &str) -> &'a [Value] {
+    passes(report, target)["queries"].as_array().unwrap()
+}
+
+/// All queries ran, and none of their answers is doubted.
+fn assert_all_agree(report: &Report, target: &str) {
+    assert_eq!(queries(report, target).len(), QUERIES);
+    for query in queries(report, target) {
+        assert!(query["median_s"].as_f64() > Some(0.0) && query["rows"].is_u64(), "{target}: {query:#}");
+        assert_eq!(query["differs"], Value::Null, "{target}: {query:#}");
+    }
+    assert!(passes(report, target)["total_s"].as_f64() > passes(report, target)["geometric_mean_s"].as_f64());
+}
+
+#[test]
+fn all_queries_agree_on_all_products() {
+    let Some(postgres) = shared() else { return };
+    let home = Home::new();
+    let mut words: Vec<String> =
+        ["run", "tpch", "--scale", "0.01", "--repeat", "1", "--warm-up", "0s", "--json"]
+            .map(Into::into)
+            .into();
+    words.extend(["--target".to_owned(), format!("pg={}", database(&postgres, "tpch"))]);
+    let mut names = vec!["pg"];
+    for product in MysqlProduct::tested().iter().copied() {
+        let Some(server) = mysql::shared(product) else { continue };
+        let name = match product {
+            MysqlProduct::Mysql => "my",
+            MysqlProduct::MariaDb => "maria",
+            MysqlProduct::SeekDb => "ob",
+        };
+        words.extend(["--target".to_owned(), format!("{name}={}", mysql::database(&server, "tpch"))]);
+        names.push(name);
+    }
+    if let Some(library) = dyno_test_servers::duckdb_library() {
+        let target =
+            format!("duck=duckdb:{}?driver={}", home.path("tpch.duckdb").display(), library.display());
+        words.extend(["--target".to_owned(), target]);
+        names.push("duck");
+    }
+    let clickhouse = ClickHouse::start(ClickHouseKind::Engine);
+    if let Some(server) = &clickhouse {
+        words.extend(["--target".to_owned(), format!("ch={}", server.url())]);
+        names.push("ch");
+    }
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let report = home.dyno(&words).expect(0).report();
+    for name in &names {
+        assert_all_agree(&report, name);
+    }
+    assert!(passes(&report, "pg")["qph"].as_f64() > Some(0.0));
+    let found = report.findings();
+    assert!(found.contains(&"too-few-repeats") && !found.contains(&"answer-differs"), "{found:?}");
+    assert!(!found.contains(&"noisy"), "{found:?}");
+    assert_eq!(found.contains(&"not-validated"), names.len() == 1);
+}
+
+#[test]
+fn data_are_used_again_and_only_as_they_were_asked_for() {
+    let Some(server) = shared() else { return };
+    let (home, target) = (Home::new(), database(&server, "tpch_again"));
+    let run = ["run", "tpch/power", "--target", &target, "--repeat", "1", "--warm-up", "0s"];
+    let with = |words: &[&str]| home.dyno(&[&run[..], words].concat());
+    let told = with(&["--scale", "0.01"]).expect(0).out;
+    assert!(told.contains("derived from TPC-H") && told.contains("not-validated"), "{told}");
+    let asked = |sql: &str| value(&server, "tpch_again", sql);
+    assert_eq!(asked("SELECT count(*) FROM lineitem"), "60175");
+    let indexes = "SELECT count(*) FROM pg_indexes WHERE schemaname = 'public'";
+    let foreign_keys = "SELECT count(*) FROM pg_constraint WHERE contype = 'f'";
+    assert_eq!((asked(indexes), asked(foreign_keys)), ("14".into(), "8".into()));
+    // What is there is used where nothing else is asked for.
+    let report = with(&["--json", "--parameters", "random"]).expect(0).report();
+    assert!(report.document()["prepare"].as_array().unwrap().is_empty());
+    assert_eq!(report.document()["data"][0]["scale"], 0.01);
+    let refused = with(&["--scale", "0.02"]).expect(1).err;
+    assert!(refused.contains("has scale 0.01, not scale 0.02"), "{refused}");
+    let refused = with(&["--indexes", "none"]).expect(1).err;
+    assert!(refused.contains("has indexes keys+fk, not indexes none"), "{refused}");
+    // A preparation that was broken off is recognised and made anew.
+    asked("COMMENT ON TABLE orders IS 'dyno tpch/1 unfinished'");
+    let anew = ["--scale", "0.01", "--indexes", "none", "--time-limit", "300ms", "--json"];
+    let report = with(&anew).expect(0).report();
+    assert!(!report.document()["prepare"].as_array().unwrap().is_empty());
+    assert_eq!((asked(indexes), asked(foreign_keys)), ("0".into(), "0".into()));
+    // What does not fit is refused before anything is dropped.
+    let refused = with(&["--prepare", "--scale", "9000"]).expect(1).err;
+    assert!(refused.contains("scale 9000 needs about") && refused.contains("would fit"), "{refused}");
+    assert_eq!(asked("SELECT count(*) FROM nation"), "25");
+    // A table of somebody else's is left as it is.
+    asked("COMMENT ON TABLE region IS 'ours'");
+    let refused = with(&["--prepare"]).expect(1).err;
+    assert!(refused.contains("region is there and dyno has not made it"), "{refused}");
+}
+
+#[test]
+fn a_query_over_its_limit_is_cancelled_and_told() {
+    let Some(server) = shared() else { return };
+    let (home, target) = (Home::new(), database(&server, "tpch_limit"));
+    let run =
+        ["run", "tpch", "--target", &target, "--scale", "0.05", "--repeat", "1", "--warm-up", "0s", "--json"];
+    home.dyno(&run).expect(0);
+    // Without its index Q17 and Q20 look through all lines for each part.
+    value(&server, "tpch_limit", "DROP INDEX lineitem_fk1");
+    let report = home.dyno(&[&run[..], &["--time-limit", "400ms"]].concat()).expect(0).report();
+    let missed: Vec<&Value> =
+        queries(&report, "pg").iter().filter(|query| query["median_s"].is_null()).collect();
+    assert!(!missed.is_empty() && missed.len() < QUERIES, "{missed:#?}");
+    assert_eq!(passes(&report, "pg")["total_s"], Value::Null);
+    let stage = report.stage();
+    assert_eq!(stage["totals"]["cancelled"].as_u64(), Some(missed.len() as u64), "{stage:#}");
+}
+
+#[test]
+fn several_clients_have_orders_and_parameters_of_their_own() {
+    let Some(server) = shared() else { return };
+    let (home, target) = (Home::new(), database(&server, "tpch_streams"));
+    let run =
+        ["run", "tpch", "--target", &target, "--scale", "0.01", "--clients", "3", "--repeat", "2", "--json"];
+    let report = home.dyno(&run).expect(0).report();
+    let stages = report.stages();
+    assert_eq!(stages.len(), 3);
+    for stage in stages {
+        assert_eq!(stage["totals"]["done"].as_u64(), Some(3 * QUERIES as u64));
+        let each = stage["by_type"].as_array().unwrap();
+        assert!(each.len() == QUERIES && each.iter().all(|query| query["done"] == 3), "{each:#?}");
+    }
+    let seconds = |stage: &Value| stage["seconds"].as_f64().unwrap();
+    let (one, other) = (seconds(&stages[1]), seconds(&stages[2]));
+    let total = passes(&report, "pg")["total_s"].as_f64().unwrap();
+    assert!((total - (one + other) / 2.0).abs() < 1e-6, "{total}: {one}, {other}");
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let home = Home::new();
+    for (words, why) in [
+        ("tpch --scale 0", "tpch takes 0.01 to 10000"),
+        ("tpch --scale much", "a scale is a number"),
+        ("tpch --indexes all", "keys+fk"),
+        ("tpch --rows 3", "--rows is for events; tpch takes --scale"),
+        ("tpcb --scale 0.5", "the scale of tpcb is a whole number"),
+        ("tpch --clients 1,2,4", "takes one number of clients"),
+    ] {
+        let words: Vec<&str> = ["run"].into_iter().chain(words.split(' ')).collect();
+        let ended = home.dyno(&words);
+        let refused = format!("{}{}", ended.out, ended.err);
+        assert!(refused.contains(why), "{words:?}: {refused}");
+    }
+}
+
+#[test]
+#[ignore = "slow: loads 1 GB and runs for a minute"]
+fn all_answers_at_scale_1_are_those_of_the_specification() {
+    let Some(server) = shared() else { return };
+    let (home, target) = (Home::new(), database(&server, "tpch_valid"));
+    let run = ["run", "tpch", "--target", &target, "--repeat", "1", "--warm-up", "0s", "--json"];
+    let report = home.dyno(&run).expect(0).report();
+    assert_all_agree(&report, "pg");
+    assert!(queries(&report, "pg").iter().all(|query| query["validated"] == true));
+    report.assert_checks_passed();
+    assert!(!report.findings().contains(&"not-validated"));
+}
