@@ -75,6 +75,19 @@ export function latency(us: Maybe): string {
   return duration(us / 1e6);
 }
 
+/** Seconds as a number of three digits: `0.00615`, `1.12`, `12.3`, `1,234`. */
+export function seconds(value: Maybe): string {
+  if (!known(value)) return UNKNOWN;
+  const digits = value > 0 ? 2 - Math.floor(Math.log10(value)) : 0;
+  return grouped(value.toFixed(Math.min(9, Math.max(0, digits))));
+}
+
+/** How many times as fast: `0.25×`, `4.5×`, `26×`. */
+export function times(value: Maybe): string {
+  if (!known(value)) return UNKNOWN;
+  return `${value < 0.995 ? Number(value.toPrecision(2)) : value < 9.95 ? value.toFixed(1) : grouped(value.toFixed(0))}×`;
+}
+
 /** A latency on an axis: `100 µs`, `50 ms`, `2 s`. */
 export function latencyTick(us: number): string {
   if (us < 1e3) return `${Number(us.toPrecision(3))} µs`;

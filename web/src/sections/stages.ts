@@ -152,9 +152,9 @@ function remarks(stage: StageResult): string {
   ].join(" · ");
 }
 
-/** Types of a mix, under their stage; a single type would only say the same again. */
+/** Types of a mix, under their stage; a single type would only say the same again, and queries have their own section. */
 function typeRows(stage: StageResult, shows: Shows): Row[] {
-  if (stage.by_type.length < 2) return [];
+  if (stage.by_type.length < 2 || stage.pass === true) return [];
   return stage.by_type.map((type: TypeResult) => ({
     class: "type",
     cells: [
