@@ -82,10 +82,10 @@ export function seconds(value: Maybe): string {
   return grouped(value.toFixed(Math.min(9, Math.max(0, digits))));
 }
 
-/** How many times as fast: `0.25×`, `4.5×`, `26×`. */
+/** How many times as fast: `0.25×`, `0.50×`, `4.5×`, `26×`. */
 export function times(value: Maybe): string {
   if (!known(value)) return UNKNOWN;
-  return `${value < 0.995 ? Number(value.toPrecision(2)) : value < 9.95 ? value.toFixed(1) : grouped(value.toFixed(0))}×`;
+  return `${value < 0.995 ? value.toPrecision(2) : value < 9.95 ? value.toFixed(1) : grouped(value.toFixed(0))}×`;
 }
 
 /** A latency on an axis: `100 µs`, `50 ms`, `2 s`. */

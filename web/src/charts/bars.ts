@@ -131,10 +131,11 @@ function barOf({ lane, value, spread, text, more }: Bar, axis: BarAxis, signs: b
   if (signs) row.append(markOf(lane));
   const end = value === null ? 0 : axis.place(value);
   const [low, high] = spread?.map(axis.place) ?? [end, end];
-  if (value !== null && axis.log) row.append(at(end, el("i", { class: "bar-mark" }, markOf(lane))));
-  else if (value !== null) row.append(at(0, el("i", { class: "bar-length" }), end));
+  if (value !== null && !axis.log) row.append(at(0, el("i", { class: "bar-length" }), end));
   if (low !== undefined && high !== undefined && high > low)
     row.append(at(low, el("i", { class: "bar-spread" }), high - low));
+  // The value itself stands above its spread.
+  if (value !== null && axis.log) row.append(at(end, el("i", { class: "bar-mark" }, markOf(lane))));
   const label = el("span", { class: value === null ? "bar-value unknown" : "bar-value" }, text);
   row.append(at(Math.max(end, high ?? end), label));
   return row;
