@@ -21,6 +21,11 @@ export function counted(value: Maybe, noun: string): string {
   return `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
 }
 
+/** `1 query`, `22 queries`. */
+export function countedQueries(value: number): string {
+  return `${count(value)} ${value === 1 ? "query" : "queries"}`;
+}
+
 /** Three significant digits with an SI prefix: `4.21`, `850`, `85.3k`, `1.20M`. */
 export function short(value: Maybe): string {
   if (!known(value)) return UNKNOWN;

@@ -64,6 +64,11 @@ export function areQuerySets(reports: Report[]): boolean {
   return all.length > 0 && all.every((one) => one);
 }
 
+/** What a stage is called: one of a query set is a pass. */
+export function kindText({ kind, pass }: StageResult): string {
+  return pass === true && kind === "hold" ? "pass" : kind;
+}
+
 /** What must stand beside the figures of a workload; null where nothing must. */
 export function caveatOf(workload: string): string | null {
   return workload.startsWith("tpch/")

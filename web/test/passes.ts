@@ -107,7 +107,9 @@ function passesOf(target: string, first: number, count: number, stages: number[]
   const queries = Array.from({ length: count }, (_, at): QueryTimes => {
     const middle = first * (1 + at / 8) * (at % 5 === 3 ? 4 : 1);
     const failed = target === "my" && at === 16;
-    const times_s = stages.map((_, pass) => (failed ? null : middle * (1 + (pass - 1) * 0.04)));
+    const times_s = stages.map((_, pass) =>
+      failed ? null : middle * (1 + (pass - (stages.length - 1) / 2) * 0.04),
+    );
     return {
       query: `Q${at + 1}`,
       times_s,

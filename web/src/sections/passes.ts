@@ -2,7 +2,7 @@
 
 import type { Passes, Report, Series } from "../document";
 import { type Child, el, orUnknown } from "../dom";
-import { count, counted, seconds, short } from "../format";
+import { count, countedQueries, seconds, short } from "../format";
 import { answersText, notRun, passSeconds } from "../queries";
 import { caveatOf, isLive } from "../reading";
 
@@ -15,7 +15,12 @@ export function passesParts(report: Report, series: Series): Child[] {
     const none = isLive(report) ? "No pass has ended so far." : "No pass has ended.";
     return [el("p", { class: "headline" }, el("span", { class: "figure" }, orUnknown(null)), none)];
   }
-  return [headline(passes), figures(passes), each(report, passes), answers(report, series, passes)];
+  return [
+    headline(passes, isLive(report)),
+    figures(passes),
+    each(report, passes),
+    answers(report, series, passes),
+  ];
 }
 
 export function caveat(workload: string): Child {
@@ -24,10 +29,10 @@ export function caveat(workload: string): Child {
 }
 
 /** The total; where there is none, how many queries ran, since sums over different queries cannot be compared. */
-function headline(passes: Passes): Child {
+function headline(passes: Passes, live: boolean): Child {
   const many = passes.queries.length;
   const without = notRun(passes);
-  const over = `a pass over ${counted(many, "query").replace("querys", "queries")}`;
+  const over = `a pass over ${countedQueries(many)}`;
   if (passes.total_s !== null) {
     return el(
       "p",
@@ -37,21 +42,18 @@ function headline(passes: Passes): Child {
       el("span", { class: "how" }, `${over}${passes.stages.length > 1 ? ", median" : ""}`),
     );
   }
+  const ran = `${count(many - without.length)} of ${count(many)}`;
+  const figure = (unit: string) =>
+    el("p", { class: "headline" }, el("span", { class: "figure" }, ran), el("span", { class: "unit" }, unit));
+  // While a pass goes on, queries that have not run say nothing.
+  if (live) return figure("queries so far");
   const named = without.slice(0, NAMED_MAX).join(", ");
   const more = without.length > NAMED_MAX ? ` and ${count(without.length - NAMED_MAX)} more` : "";
   const why =
     without.length > 0
       ? `Not all queries ran: ${named}${more} did not, so there is no total.`
       : "There is no total: in no pass all queries ended well.";
-  return [
-    el(
-      "p",
-      { class: "headline" },
-      el("span", { class: "figure" }, `${count(many - without.length)} of ${count(many)}`),
-      el("span", { class: "unit" }, "queries ran"),
-    ),
-    el("p", { class: "detail" }, el("strong", { class: "warned" }, why)),
-  ];
+  return [figure("queries ran"), el("p", { class: "detail" }, el("strong", { class: "warned" }, why))];
 }
 
 function figures({ geometric_mean_s, qph, stages }: Passes): Child {

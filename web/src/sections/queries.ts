@@ -4,9 +4,9 @@ import { type Bar, barChart, linearAxis, logAxis } from "../charts/bars";
 import { signOf } from "../charts/marks";
 import type { Passes, QueryTimes, Series } from "../document";
 import { type Child, type Column, el, icon, type Row, section, table } from "../dom";
-import { count, counted, latency, latencyTick, seconds, short, tick, times } from "../format";
+import { count, countedQueries, latency, latencyTick, seconds, short, tick, times } from "../format";
 import { queryNames, type SpeedUp, speedUp, spreadOf, timesOf } from "../queries";
-import { caveatOf, clientsText, stageOf } from "../reading";
+import { caveatOf, clientsText, isLive, stageOf } from "../reading";
 import { type Lane, type Scene, seriesNames, seriesOfLane } from "../scene";
 import type { View } from "../state";
 
@@ -125,12 +125,15 @@ function key(shown: Side[]): Child {
 function timeBar(lane: Lane, own: QueryTimes | undefined): Bar {
   const spread = own === undefined ? null : spreadOf(own);
   const value = own?.median_s ?? null;
-  if (own === undefined || value === null || spread === null)
-    return { lane, value: null, spread: null, text: "not run", more: `${lane.label}: not run` };
+  const live = isLive(lane.report);
+  if (own === undefined || value === null || spread === null) {
+    const text = live ? "not yet run" : "not run";
+    return { lane, value: null, spread: null, text, more: `${lane.label}: ${text}` };
+  }
   const [low, high] = spread.map((time) => latency(time * 1e6));
   const range = low === high ? "" : `${low} to ${high}`;
   const ended = own.times_s.filter((time) => time !== null).length;
-  const partly = ended < own.times_s.length ? ` in ${ended} of ${own.times_s.length} passes` : "";
+  const partly = !live && ended < own.times_s.length ? ` in ${ended} of ${own.times_s.length} passes` : "";
   return {
     lane,
     value,
@@ -231,12 +234,14 @@ function speedWords({ lane }: Side, base: Side, { ratios, mean, interval, withou
 /** All figures in seconds, so that they can be taken elsewhere. */
 function figuresTable(name: string, names: string[], shown: Side[], base: Side): Child {
   const several = shown.length > 1;
+  // Of one pass the smallest and the largest would say the same again.
+  const spreads = Math.max(...shown.map(({ passes }) => passes.stages.length)) > 1;
   const speeds = shown.map((side) => (side === base ? null : speedUp(base.passes, side.passes)));
   const columns: Column[] = [
     { label: "Query" },
     ...shown.flatMap((side): Column[] => {
       const whose = several ? `${side.lane.label}, ` : "";
-      const own = ["median", "smallest", "largest"].map((what) => ({
+      const own = (spreads ? ["median", "smallest", "largest"] : ["time"]).map((what) => ({
         label: `${whose}${what}`,
         figures: true,
       }));
@@ -253,11 +258,12 @@ function figuresTable(name: string, names: string[], shown: Side[], base: Side):
         query,
         ...all.flatMap((own, index) => {
           const spread = own === undefined ? null : spreadOf(own);
-          const three = [own?.median_s ?? null, spread?.[0] ?? null, spread?.[1] ?? null].map((time) =>
-            time === null ? el("span", { class: "unknown" }, "not run") : seconds(time),
-          );
+          const figures = [
+            own?.median_s ?? null,
+            ...(spreads ? [spread?.[0] ?? null, spread?.[1] ?? null] : []),
+          ].map((time) => (time === null ? el("span", { class: "unknown" }, "not run") : seconds(time)));
           const ratio = speeds[index]?.ratios.get(query);
-          return speeds[index] === null ? three : [...three, ratio === undefined ? "" : times(ratio)];
+          return speeds[index] === null ? figures : [...figures, ratio === undefined ? "" : times(ratio)];
         }),
         [...new Set(all.flatMap((own) => own?.rows ?? []))].map(count).join(" or "),
         answersOf(shown, all, several),
@@ -270,7 +276,7 @@ function figuresTable(name: string, names: string[], shown: Side[], base: Side):
       label,
       ...shown.flatMap(({ passes }, index): Child[] => {
         const speed = speeds[index];
-        const own = [of(passes) ?? el("span", { class: "unknown" }, "unknown"), "", ""];
+        const own = [of(passes) ?? el("span", { class: "unknown" }, "unknown"), ...(spreads ? ["", ""] : [])];
         return speed == null ? own : [...own, mean && speed.mean !== null ? times(speed.mean) : ""];
       }),
       "",
@@ -290,7 +296,7 @@ function figuresTable(name: string, names: string[], shown: Side[], base: Side):
     el(
       "div",
       { class: "chart-head" },
-      el("h3", {}, `${counted(names.length, "query").replace("querys", "queries")} in figures`),
+      el("h3", {}, `${countedQueries(names.length)} in figures`),
       el("span", { class: "axis-unit" }, "seconds"),
       el("button", { type: "button", class: "as-table", "data-choose": "copy" }, "copy"),
     ),

@@ -68,6 +68,15 @@ describe.skipIf(executable === undefined)("the page of a query set", () => {
     expect(complaints).toEqual([]);
   });
 
+  test("does not miss queries while a run goes on", async () => {
+    const report = { ...passesReport(), live: true };
+    const { page, complaints } = await browser.open({ html: pageWith(report) }, LOOKS.light);
+    await page.waitForSelector("#queries .bar-value");
+    expect(await page.locator(".answer").nth(1).innerText()).toMatch(/21 of 22\s+queries so far/);
+    expect(await page.innerText("#queries")).toContain("not yet run");
+    expect(complaints).toEqual([]);
+  });
+
   test("copies the figures", async () => {
     const { page, complaints } = await open("light");
     await page.getByRole("button", { name: "copy" }).click();
