@@ -26,11 +26,9 @@ export function queriesSection(scene: Scene, view: View): HTMLElement | null {
     return all.length === 0 ? [] : [{ name, all }];
   });
   if (parts.length === 0) return null;
-  const log = scaleChoice(view);
   return section(
     "queries",
     "Queries",
-    log,
     parts.map(({ name, all }) => seriesPart(name, all, view, parts.length > 1)),
   );
 }
@@ -66,7 +64,7 @@ function leadOf(shown: Side[]): string {
   return [...parts, ...(caveat === null ? [] : [caveat])].join(" · ");
 }
 
-function scaleChoice(view: View): HTMLElement {
+function scaleChoice(log: boolean): HTMLElement {
   const one = (label: string, value: string, pressed: boolean) =>
     el(
       "button",
@@ -75,13 +73,9 @@ function scaleChoice(view: View): HTMLElement {
     );
   return el(
     "div",
-    { class: "toolbar" },
-    el(
-      "div",
-      { class: "spans", role: "group", "aria-label": "Scale of the times" },
-      one("linear", "linear", !view.log),
-      one("logarithmic", "log", view.log),
-    ),
+    { class: "spans", role: "group", "aria-label": "Scale of the times" },
+    one("linear", "linear", !log),
+    one("logarithmic", "log", log),
   );
 }
 
@@ -102,6 +96,7 @@ function timesChart(name: string, names: string[], shown: Side[], log: boolean):
       "div",
       { class: "chart-head" },
       el("h3", {}, "Time of each query"),
+      scaleChoice(log),
       el(
         "span",
         { class: "axis-unit" },
