@@ -7,7 +7,7 @@ import type { Span } from "./charts/view";
 import { type Report, SCHEMA } from "./document";
 import { type Child, el } from "./dom";
 import { morphChildren } from "./morph";
-import { isLive } from "./reading";
+import { areQuerySets, isLive } from "./reading";
 import { productOf, type Scene, sceneOf } from "./scene";
 import { answers, masthead } from "./sections/answer";
 import { ClientsSection } from "./sections/clients";
@@ -43,8 +43,8 @@ export class ReportPage {
   readonly #time = new TimeSection(this.#charts, (patch, how, drawn) => this.#choose(patch, how, drawn));
   #view: View;
   #scene: Scene | null = null;
-  /** On the page of a run that goes on; they stay first when it ends. */
-  #chartsFirst = false;
+  /** Then charts stand first, and stay there when it ends. */
+  #wasLive = false;
 
   constructor(root: HTMLElement, address: Address) {
     this.#root = root;
@@ -68,7 +68,7 @@ export class ReportPage {
   show(reports: Report[]): void {
     const first = this.#scene === null;
     this.#scene = sceneOf(reports);
-    this.#chartsFirst ||= reports.some(isLive);
+    this.#wasLive ||= reports.some(isLive);
     const names = reports.map(({ run }) => run.name).join(" and ");
     document.title = `${names}${reports.length > 1 ? `: ${overlayTitle(reports)}` : ""} · dyno`;
     // Who is at the top sees what comes in there.
@@ -158,7 +158,10 @@ export class ReportPage {
       { id: "main" },
       foreign !== undefined &&
         el("p", { class: "incomplete" }, `This page draws ${SCHEMA}; the report is ${foreign.schema}.`),
-      ...(this.#chartsFirst ? [time, clients, ...figures] : [...figures, clients, time]),
+      // Of a query set the queries are what is watched.
+      ...(this.#wasLive && !areQuerySets(scene.reports)
+        ? [time, clients, ...figures]
+        : [...figures, clients, time]),
       costsSection(scene),
       stagesSection(scene),
       ...evidence,

@@ -13,7 +13,10 @@ export function passesParts(report: Report, series: Series): Child[] {
   const { passes } = series;
   if (passes === undefined) {
     const none = isLive(report) ? "No pass has ended so far." : "No pass has ended.";
-    return [el("p", { class: "headline" }, el("span", { class: "figure" }, orUnknown(null)), none)];
+    return [
+      el("p", { class: "headline" }, el("span", { class: "figure" }, orUnknown(null))),
+      el("p", { class: "detail" }, none),
+    ];
   }
   return [
     headline(passes, isLive(report)),

@@ -30,7 +30,7 @@ pub(super) fn table(
     let what = if heading.starts_with("tpch/") { TPCH } else { "" };
     sheet.paragraph(label, &format!("{heading}{DOT}{clients}{DOT}{of}{what}"), Paint::faint);
     let columns: Vec<String> = all.iter().map(|series| visible(&series.target).into_owned()).collect();
-    let width = columns.iter().map(|name| name.len()).max().unwrap_or(0).max(COLUMN_MIN);
+    let width = columns.iter().map(String::len).max().unwrap_or(0).max(COLUMN_MIN);
     let row = |name: &str, values: &[String]| {
         let values: Vec<String> = values.iter().map(|value| format!("{value:>width$}")).collect();
         format!("{}{GAP}{}", pad_end(name, COLUMN_MIN), values.join(GAP)).trim_end().to_owned()
