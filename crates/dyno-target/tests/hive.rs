@@ -133,7 +133,12 @@ fn errors_are_the_servers_own(server: &Spark) {
         ("SELECT nothing FROM range(1)", "42703", "`nothing`", Some(Cause::OtherColumns)),
         ("SELEC 1", "42601", "near 'SELEC'", None),
         ("SELECT 1 / 0", "22012", "Division by zero", None),
-        ("SELECT raise_error(concat('ouch', id)) FROM range(9)", "HIVESERVER2_ERROR", "P0001: [USER_RAISED", None),
+        (
+            "SELECT raise_error(concat('ouch', id)) FROM range(9)",
+            "HIVESERVER2_ERROR",
+            "P0001: [USER_RAISED",
+            None,
+        ),
     ] {
         let error = connection.query(sql).unwrap_err();
         let said = error.to_string();
@@ -150,7 +155,9 @@ fn rows_are_loaded_and_counted_back(server: &Spark) {
     connection.execute("CREATE TABLE inserted (id INT, text STRING) USING parquet").unwrap();
     for batch in 0..4 {
         let rows = (1..=2_500).map(|row| format!("({}, 'no {row}')", batch * 2_500 + row));
-        connection.execute(&format!("INSERT INTO inserted VALUES {}", rows.collect::<Vec<_>>().join(", "))).unwrap();
+        connection
+            .execute(&format!("INSERT INTO inserted VALUES {}", rows.collect::<Vec<_>>().join(", ")))
+            .unwrap();
     }
     let counted = "SELECT concat(count(*), ' ', sum(id), ' ', count(DISTINCT text)) FROM inserted";
     assert_eq!(connection.query_value::<String>(counted).unwrap().as_deref(), Some("10000 50005000 2500"));
@@ -179,9 +186,12 @@ fn rows_are_loaded_and_counted_back(server: &Spark) {
 
 fn the_catalog_is_read(server: &Spark) {
     let mut connection = connect(&server.url());
-    connection.execute("CREATE VIEW loaded_view AS SELECT 1 AS one; ANALYZE TABLE loaded COMPUTE STATISTICS").unwrap();
+    connection
+        .execute("CREATE VIEW loaded_view AS SELECT 1 AS one; ANALYZE TABLE loaded COMPUTE STATISTICS")
+        .unwrap();
     let tables = catalog::tables(&mut connection, Names::BeginWith("loaded")).unwrap();
-    let shown: Vec<_> = tables.iter().map(|it| (it.name.as_str(), it.is_table, it.comment.as_str())).collect();
+    let shown: Vec<_> =
+        tables.iter().map(|it| (it.name.as_str(), it.is_table, it.comment.as_str())).collect();
     assert_eq!(shown, [("loaded", true, "dyno {\"a\":1}"), ("loaded_view", false, "")]);
     let columns: Vec<_> = tables[0].columns.iter().map(|it| (it.name.as_str(), it.kind.as_str())).collect();
     assert_eq!(columns[..2], [("id", "bigint"), ("price", "decimal(15,2)")]);

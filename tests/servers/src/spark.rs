@@ -92,7 +92,10 @@ impl Spark {
         while TcpStream::connect(self.address).is_err() {
             if let Some(status) = self.process.try_wait().unwrap() {
                 let log = std::fs::read_to_string(self.directory.path().join(LOG)).unwrap_or_default();
-                panic!("Spark ended ({status}): {}", log.get(log.len().saturating_sub(2000)..).unwrap_or(&log));
+                panic!(
+                    "Spark ended ({status}): {}",
+                    log.get(log.len().saturating_sub(2000)..).unwrap_or(&log)
+                );
             }
             assert!(patience.pause(), "Spark does not answer");
         }
@@ -118,13 +121,22 @@ fn server(jars: &Path, address: SocketAddr, logs_in: bool, directory: &Path) -> 
     let place = directory.display();
     let log = File::create(directory.join(LOG)).unwrap();
     let mut command = Command::new(JAVA);
-    command.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", directory).env("SPARK_LOCAL_IP", "127.0.0.1");
+    command
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("HOME", directory)
+        .env("SPARK_LOCAL_IP", "127.0.0.1");
     // Its user need not have a name.
     command.env("HADOOP_USER_NAME", "dyno").arg("-Xmx1g").arg("-XX:-UsePerfData");
     command.args(OPENED.map(|package| format!("--add-opens=java.base/{package}=ALL-UNNAMED")));
     command.arg(format!("-Djava.io.tmpdir={place}")).arg(format!("-Dderby.system.home={place}"));
     command.arg("-cp").arg(format!("{}/*", jars.display())).arg("org.apache.spark.deploy.SparkSubmit");
-    command.args(["--class", "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2", "--master", "local[2]"]);
+    command.args([
+        "--class",
+        "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2",
+        "--master",
+        "local[2]",
+    ]);
     let metastore = format!("jdbc:derby:;databaseName={place}/metastore;create=true");
     for (name, value) in [
         ("spark.ui.enabled", "false"),

@@ -35,7 +35,8 @@ const WEIGHTIEST: [&str; 6] = [
     "spark.sql.autoBroadcastJoinThreshold",
 ];
 /// Differ from start to start, or say nothing of how the server works.
-const LEFT_OUT: [&str; 8] = [
+const LEFT_OUT: [&str; 10] = [
+    "hive.server2.thrift.",
     "spark.app.",
     "spark.driver.host",
     "spark.driver.port",
@@ -43,6 +44,8 @@ const LEFT_OUT: [&str; 8] = [
     "spark.driver.extraJavaOptions",
     "spark.executor.extraJavaOptions",
     "spark.executor.id",
+    // Spark itself sets them.
+    "spark.hadoop.fs.s3a.vectored.",
     "spark.submit.",
 ];
 const UNDEFINED: &str = "<undefined>";
