@@ -1,7 +1,38 @@
 //! Whether two answers to a query are the same: they have the same rows, numbers within a tolerance. Products print
 //! decimals and floats with different digits, and order what ties as they like. Pure.
 
-use crate::event::QueryAnswer;
+use serde::{Deserialize, Serialize};
+
+use crate::event::{Answer, QueryAnswer};
+
+/// Name and version of the form in which answers are recorded.
+pub const SCHEMA: &str = "dyno.answers/1";
+
+/// Answers that a run has recorded, with which those of later runs are compared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Recorded {
+    /// Always [`SCHEMA`].
+    pub schema: String,
+    /// Of one target.
+    pub answers: Vec<Answer>,
+}
+
+impl Recorded {
+    /// The answers of a target that did not change while they were looked at.
+    pub fn of<'a>(answers: impl IntoIterator<Item = &'a Answer>, target: &str) -> Self {
+        let is_known = |answer: &&Answer| answer.target == target && answer.answer.changed == 0;
+        let answers = answers.into_iter().filter(is_known).cloned().collect();
+        Self { schema: SCHEMA.to_owned(), answers }
+    }
+
+    /// The answer to a query of a series; where several series have queries of its name and none is called so, the first.
+    #[must_use]
+    pub fn answer(&self, series: &str, query: &str) -> Option<&QueryAnswer> {
+        let of_query = || self.answers.iter().filter(|answer| answer.answer.query == query);
+        let found = of_query().find(|answer| answer.series == series).or_else(|| of_query().next());
+        found.map(|answer| &answer.answer)
+    }
+}
 
 /// What numbers with digits behind the point may differ by.
 #[derive(Debug, Clone, Copy)]
@@ -125,6 +156,38 @@ mod tests {
         );
         // Each row has a counterpart of its own.
         assert!(differs("A,1.5;A,1.5;C,2020-01-02").is_some());
+    }
+
+    #[test]
+    fn a_recorded_answer_is_found_by_its_query() {
+        let answer = |target: &str, series: &str, query: &str, changed| Answer {
+            target: target.to_owned(),
+            series: series.to_owned(),
+            answer: QueryAnswer {
+                query: query.to_owned(),
+                sql: series.to_owned(),
+                rows: Vec::new(),
+                count: 0,
+                digest: String::new(),
+                changed,
+                validated: None,
+                recorded: false,
+                wrong: None,
+            },
+        };
+        let all = [
+            answer("a", "x", "1", 0),
+            answer("a", "y", "1", 0),
+            answer("b", "x", "2", 0),
+            answer("a", "x", "3", 1),
+        ];
+        let recorded = Recorded::of(&all, "a");
+        let text = serde_json::to_string(&recorded).unwrap();
+        assert_eq!(serde_json::from_str::<Recorded>(&text).unwrap(), recorded);
+        let of = |series: &str, query: &str| recorded.answer(series, query).map(|answer| answer.sql.as_str());
+        assert_eq!([of("y", "1"), of("z", "1")], [Some("y"), Some("x")]);
+        // Of another target, or it changed.
+        assert_eq!([of("x", "2"), of("x", "3")], [None, None]);
     }
 
     #[test]
