@@ -63,10 +63,14 @@ pub fn difference(
         return Some(format!("it has {count} rows instead of {expected_count}"));
     }
     // The rows of the shorter list are looked for in the other, which may be known further.
-    let (few, many) = if found.len() <= expected.len() { (found, expected) } else { (expected, found) };
-    let at = first_without_counterpart(few, many, tolerance)?;
-    let row = |rows: &[Vec<String>]| rows.get(at).map(|row| row.join(", ")).unwrap_or_default();
-    Some(format!("row {} is ({}) instead of ({})", at + 1, row(found), row(expected)))
+    let found_is_short = found.len() <= expected.len();
+    let (few, many) = if found_is_short { (found, expected) } else { (expected, found) };
+    let of_few = first_without_counterpart(few, many, tolerance)?;
+    // Rows may have any order, so the one at the same place may be there too.
+    let of_many = first_without_counterpart(many, few, tolerance).unwrap_or(of_few);
+    let (at, instead) = if found_is_short { (of_few, of_many) } else { (of_many, of_few) };
+    let row = |rows: &[Vec<String>], at: usize| rows.get(at).map(|row| row.join(", ")).unwrap_or_default();
+    Some(format!("row {} is ({}) instead of ({})", at + 1, row(found, at), row(expected, instead)))
 }
 
 /// The same of two stored answers.
@@ -151,6 +155,7 @@ mod tests {
         assert_eq!(differs("A,1.5;B,20.00;C,2020-01-02"), None);
         assert_eq!(differs("A,1.5;B,20").unwrap(), "it has 2 rows instead of 3");
         assert_eq!(differs("A,1.5;B,21;C,2020-01-02").unwrap(), "row 2 is (B, 21) instead of (B, 20)");
+        assert_eq!(differs("B,20;C,2020-01-02;D,1").unwrap(), "row 3 is (D, 1) instead of (A, 1.5)");
         assert!(
             differs("A,1.52;B,20;C,2020-01-02").is_some() && differs("a,1.5;B,20;C,2020-01-02").is_some()
         );

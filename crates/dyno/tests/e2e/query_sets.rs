@@ -113,9 +113,9 @@ fn the_others_go_on_where_a_query_fails() {
     }
     let notices = report.notices();
     for said in [
-        "2-missing failed: relation \"nowhere_at_all\" does not exist",
+        "2-missing failed: ERROR: relation \"nowhere_at_all\" does not exist",
         "2-missing failed: no such table: nowhere_at_all",
-        "3-wrong failed: syntax error",
+        "3-wrong failed: ERROR: syntax error",
         "3-wrong failed: near \"SELEKT\": syntax error",
     ] {
         assert!(notices.contains(said), "{said}: {notices}");
