@@ -320,6 +320,13 @@ fn find(named: &str) -> Result<RunSpec, Failure> {
     if spec.is_none() && QueryFolder::is_named(named) {
         return Ok(of_workload(named));
     }
+    let is_workload = registry::workloads().iter().any(|listed| listed.name == named);
+    if Path::new(named).is_dir() && !is_workload && !is_whole(named) {
+        return Err(Failure::advised(
+            format!("`{named}` could be a folder of queries or a workload"),
+            format!("for the folder write ./{named}/, for the workload more of its name or --workload NAME"),
+        ));
+    }
     let workload = registry::find(named);
     match (spec, workload) {
         (Some(spec), _) if is_whole(named) => Ok(spec),

@@ -30,7 +30,7 @@ pub(super) fn table(
     let what = if heading.starts_with("tpch/") { TPCH } else { "" };
     sheet.paragraph(label, &format!("{heading}{DOT}{clients}{DOT}{of}{what}"), Paint::faint);
     let columns: Vec<String> = all.iter().map(|series| visible(&series.target).into_owned()).collect();
-    let width = columns.iter().map(|name| name.len()).max().unwrap_or(0).max(COLUMN_MIN);
+    let width = columns.iter().map(String::len).max().unwrap_or(0).max(COLUMN_MIN);
     let of_queries = passes[0].queries.iter().map(|query| text::width(&visible(&query.query)));
     let name_width = of_queries.max().unwrap_or(0).max(COLUMN_MIN);
     let row = |name: &str, values: &[String]| {

@@ -213,10 +213,12 @@ fn what_is_no_set_of_queries_is_refused() {
     folder(&home, "writes", &[("a", "DELETE FROM sales")]);
     folder(&home, "good", &[("a", "SELECT 1")]);
     folder(&home, "bytes", &[]);
+    folder(&home, "queries", &[("a", "SELECT 1")]);
     fs::write(home.path("bytes/a.sql"), b"SELECT '\xff'").unwrap();
     let text = home.file("text.json", "{\"schema\": \"dyno.report/1\", \"answers\": []}");
     for (words, said) in [
         ("./nowhere/", &["cannot read the queries in ./nowhere/", "No such file"][..]),
+        ("queries", &["`queries` could be a folder of queries or a workload", "./queries/"]),
         ("./none", &["./none has no query", ".sql"]),
         ("./empty/", &["a.sql has no statement"]),
         ("several", &["b.sql has several statements", "file of its own"]),
