@@ -60,7 +60,9 @@ pub(super) fn table(
         let qph = passes.iter().map(|passes| passes.qph.map_or(format::UNKNOWN.to_owned(), format::short));
         sheet.row("", &row("QPH", &qph.collect::<Vec<_>>()));
     }
-    sheet.row("", &row("answers", &passes.iter().map(|passes| answers(passes)).collect::<Vec<_>>()));
+    let compared = passes.len() > 1;
+    let answers: Vec<String> = passes.iter().map(|passes| answers(passes, compared)).collect();
+    sheet.row("", &row("answers", &answers));
     true
 }
 
@@ -75,17 +77,17 @@ fn time(query: &QueryTimes) -> String {
     query.median_s.map_or("not run".to_owned(), shown)
 }
 
-/// `22 valid`, `20 of 22 valid`, `22 alike`
-fn answers(passes: &Passes) -> String {
-    let count = passes.queries.len();
-    let valid = passes.queries.iter().filter(|query| query.validated == Some(true)).count();
-    let differ = passes.queries.iter().filter(|query| query.differs.is_some()).count();
-    let known = passes.queries.iter().filter(|query| query.rows.is_some()).count();
-    match (valid, differ) {
-        (valid, 0) if valid == count => format!("{count} valid"),
-        (0, 0) if known > 0 => format!("{known} kept"),
-        (0, 0) => format::UNKNOWN.to_owned(),
-        (0, differ) => format!("{differ} differ"),
-        (valid, _) => format!("{valid} of {count} valid"),
+/// `22 valid`, `20 of 22 valid`, `22 alike`; `22 kept` where nothing was compared.
+fn answers(passes: &Passes, compared: bool) -> String {
+    let count = |is: fn(&QueryTimes) -> bool| passes.queries.iter().filter(|query| is(query)).count();
+    let (known, looked_at) = (count(|query| query.rows.is_some()), count(|query| query.validated.is_some()));
+    let differ = count(|query| query.differs.is_some());
+    match (known, looked_at) {
+        (0, _) => format::UNKNOWN.to_owned(),
+        (_, 0) if differ > 0 => format!("{differ} differ"),
+        (_, 0) if compared => format!("{known} alike"),
+        (_, 0) => format!("{known} kept"),
+        _ if differ == 0 && looked_at == passes.queries.len() => format!("{looked_at} valid"),
+        _ => format!("{} of {} valid", count(|query| query.validated == Some(true)), passes.queries.len()),
     }
 }

@@ -163,7 +163,7 @@ impl Table {
             _ => {}
         }
         if dialect.foreign_keys == ForeignKeys::WithTable {
-            parts.extend(self.foreign_keys.iter().map(|key| key.sql()));
+            parts.extend(self.foreign_keys.iter().map(ForeignKey::sql));
         }
         let engine = dialect.engine(&self.engine);
         let fill = self.fill_percent.map_or_else(String::new, |percent| dialect.fill(percent));

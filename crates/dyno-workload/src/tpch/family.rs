@@ -12,8 +12,8 @@ use crate::benchmark::{Benchmark, BenchmarkError};
 use crate::dataset::SizeError;
 use crate::family::{Family, Listed, ScaleOption};
 
-/// Smallest and largest scale.
-const SCALES: [f64; 2] = [0.01, 100_000.0];
+/// Smallest and largest scale. Beyond it keys of parts do not fit into 32 bits.
+const SCALES: [f64; 2] = [0.01, 10_000.0];
 
 /// `tpch` in the registry.
 #[derive(Debug)]

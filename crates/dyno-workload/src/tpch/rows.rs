@@ -24,6 +24,7 @@ static DATES: LazyLock<Vec<String>> =
     LazyLock::new(|| (0..DAYS).map(|day| TPCHDate::new(MIN_GENERATE_DATE + day).to_string()).collect());
 
 /// Rows of one part of a table.
+#[expect(clippy::large_enum_variant, reason = "there is one for each connection that loads")]
 pub(super) enum TpchRows {
     Region(RegionGeneratorIterator<'static>),
     Nation(NationGeneratorIterator<'static>),

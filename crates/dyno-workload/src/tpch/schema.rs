@@ -92,7 +92,7 @@ impl Table {
     fn part_rows(self, scale: Scale) -> u64 {
         let numbers = self.numbers(scale);
         let wanted = (numbers / PART_ROWS).max(1);
-        let count = (wanted / 2..=wanted).rev().find(|count| *count > 0 && numbers % count == 0);
+        let count = (wanted / 2..=wanted).rev().find(|count| *count > 0 && numbers.is_multiple_of(*count));
         (numbers / count.unwrap_or(1)).max(1)
     }
 

@@ -69,9 +69,9 @@ fn at_site(
         memory_bytes: server.memory_bytes,
         same_host: server.same_host == Some(true),
         free_disk_bytes: server
-            .embedded
-            .as_ref()
-            .and_then(|server| dyno_target::host::free_bytes(server.data_directory()).ok()),
+            .data_directory
+            .as_deref()
+            .and_then(|directory| dyno_target::host::free_bytes(directory).ok()),
         quick: context.plan.spec.quick,
         seed: context.plan.seed,
         stop: context.stop,
