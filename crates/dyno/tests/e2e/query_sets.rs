@@ -125,6 +125,20 @@ fn the_others_go_on_where_a_query_fails() {
 }
 
 #[test]
+fn the_others_go_on_where_a_query_ends_its_connection() {
+    let Some(server) = shared() else { return };
+    let home = Home::new();
+    let ends = ("b", "SELECT pg_terminate_backend(pg_backend_pid())");
+    let queries = folder(&home, "queries", &[("a", "SELECT 1"), ends, ("c", "SELECT 3")]);
+    let postgres = database(&server, "ending_queries");
+    let report = home.dyno(&["run", &queries, "--target", &postgres, "--json"]).expect(0).report();
+    let times = each(&report, "pg", "times_s");
+    let ran = |times: &Value| times.as_array().unwrap().iter().filter(|time| time.is_f64()).count();
+    assert_eq!(times.iter().map(|times| ran(times)).collect::<Vec<_>>(), [3, 0, 3], "{times:?}");
+    assert!(report.notices().contains("b failed: "), "{}", report.notices());
+}
+
+#[test]
 fn each_client_begins_one_query_further() {
     let Some(server) = shared() else { return };
     let home = Home::new();
