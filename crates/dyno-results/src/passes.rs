@@ -35,7 +35,7 @@ pub struct QueryTimes {
     pub median_s: Option<f64>,
     /// Rows of its answer; `None` where no answer was kept.
     pub rows: Option<u64>,
-    /// Whether the answer is that of the workload's specification; `None` where that was not looked at.
+    /// Whether the answer is that of the workload's specification, or the recorded one; `None` where that was not looked at.
     pub validated: Option<bool>,
     /// In what the answer is wrong, differs from that of another target, or changed from pass to pass; `None` where nothing
     /// is known of that.
@@ -111,7 +111,8 @@ fn geometric_mean(times: &[f64]) -> f64 {
 /// In what an answer differs from what it should be, or from the `first` that was had.
 fn differs(found: &Answer, first: Option<&Answer>) -> Option<String> {
     if let Some(wrong) = &found.answer.wrong {
-        return Some(format!("the answer is not that of the specification: {wrong}"));
+        let known = if found.answer.recorded { "the recorded one" } else { "that of the specification" };
+        return Some(format!("the answer is not {known}: {wrong}"));
     }
     if found.answer.changed > 0 {
         return Some(format!("{} later answers to the same text were others", found.answer.changed));
