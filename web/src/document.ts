@@ -148,6 +148,33 @@ export interface Series {
   peak: Peak | null;
   /** Null where the ladder was not saturated, or has too few rungs to say. */
   saturation: Saturation | null;
+  /** Left out where the load is no query set, and before the first pass has ended. */
+  passes?: Passes;
+}
+
+/** What the passes over a query set came to. */
+export interface Passes {
+  /** Ids in the order they ran; the warm-up is none of them. */
+  stages: number[];
+  queries: QueryTimes[];
+  /** Null where in no pass all queries ended well. */
+  total_s: number | null;
+  geometric_mean_s: number | null;
+  qph: number | null;
+}
+
+/** A query in the passes of a series. */
+export interface QueryTimes {
+  query: string;
+  /** Of each pass; null where it did not end well. */
+  times_s: (number | null)[];
+  /** Null where it never ended well. */
+  median_s: number | null;
+  rows: number | null;
+  /** Null where its answer was not compared with the specification's. */
+  validated: boolean | null;
+  /** In what the answer is wrong or another one; null where nothing is known of that. */
+  differs: string | null;
 }
 
 /** What stands for a series: its hold, or the median of several that repeat each other, or the rung of its peak. */
@@ -219,6 +246,8 @@ export type StageResult = Arrival & {
   series: string;
   /** Its place among the streams that run at the same time; left out where it is the first. */
   stream?: number;
+  /** Left out but for a pass over a query set. */
+  pass?: boolean;
   kind: StageKind;
   workload: string;
   clients: number;

@@ -21,6 +21,11 @@ export function counted(value: Maybe, noun: string): string {
   return `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
 }
 
+/** `1 query`, `22 queries`. */
+export function countedQueries(value: number): string {
+  return `${count(value)} ${value === 1 ? "query" : "queries"}`;
+}
+
 /** Three significant digits with an SI prefix: `4.21`, `850`, `85.3k`, `1.20M`. */
 export function short(value: Maybe): string {
   if (!known(value)) return UNKNOWN;
@@ -73,6 +78,19 @@ export function latency(us: Maybe): string {
   if (magnitude < 999.5e3) return `${twoDigits(us / 1e3)} ms`;
   if (magnitude < 99.5e6) return `${twoDigits(us / 1e6)} s`;
   return duration(us / 1e6);
+}
+
+/** Seconds as a number of three digits: `0.00615`, `1.12`, `12.3`, `1,234`. */
+export function seconds(value: Maybe): string {
+  if (!known(value)) return UNKNOWN;
+  const digits = value > 0 ? 2 - Math.floor(Math.log10(value)) : 0;
+  return grouped(value.toFixed(Math.min(9, Math.max(0, digits))));
+}
+
+/** How many times as fast: `0.25×`, `0.50×`, `4.5×`, `26×`. */
+export function times(value: Maybe): string {
+  if (!known(value)) return UNKNOWN;
+  return `${value < 0.995 ? value.toPrecision(2) : value < 9.95 ? value.toFixed(1) : grouped(value.toFixed(0))}×`;
 }
 
 /** A latency on an axis: `100 µs`, `50 ms`, `2 s`. */

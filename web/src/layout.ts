@@ -18,7 +18,7 @@ import { TIME_STEPS } from "./charts/scale";
 import type { Band, Span } from "./charts/view";
 import type { Finding, StageResult } from "./document";
 import { clock, counted, duration, long, tick } from "./format";
-import { arrivalText, clientsText } from "./reading";
+import { arrivalText, clientsText, kindText } from "./reading";
 import { isFirst, type Lane, rungsOfLane, type Scene, seriesNames, stagesOfLane } from "./scene";
 import type { AxisKind, View } from "./state";
 import type { Colour } from "./theme";
@@ -218,7 +218,7 @@ function stageBands({ lane, placing }: PlacedLane, row: number, series: string |
 
 function stageWords(lane: Lane, stage: StageResult): string {
   const whose = lane.report.targets.length > 1 || lane.label !== lane.target.name ? `${lane.label} · ` : "";
-  return `${whose}${stage.series} · ${stage.kind} · ${clientsText(stage)} · ${arrivalText(stage)}`;
+  return `${whose}${stage.series} · ${kindText(stage)} · ${clientsText(stage)} · ${arrivalText(stage)}`;
 }
 
 function stageLabels(stage: StageResult): string[] {
@@ -227,6 +227,7 @@ function stageLabels(stage: StageResult): string[] {
     case "warm-up":
       return ["warm-up", "warm"];
     case "hold":
+      if (stage.pass === true) return ["pass"];
       return stage.arrival === "open"
         ? [`hold ${load}`, "hold"]
         : [`hold, ${counted(stage.clients, "client")}`, `hold ${load}`, "hold"];

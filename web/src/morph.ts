@@ -49,7 +49,8 @@ function morphAttributes(now: Element, next: Element): void {
     // What is open was opened by the reader, and what is not was closed.
     if (name === "open" || now.getAttribute(name) === value) continue;
     // The page's policy forbids styles in attributes; set as properties they are the page's own.
-    if (name === "style" && now instanceof HTMLElement) now.style.cssText = value;
+    if (name === "style" && (now instanceof HTMLElement || now instanceof SVGElement))
+      now.style.cssText = value;
     else now.setAttribute(name, value);
   }
   for (const { name } of [...now.attributes]) {

@@ -7,7 +7,7 @@ import type { Span } from "./charts/view";
 import { type Report, SCHEMA } from "./document";
 import { type Child, el } from "./dom";
 import { morphChildren } from "./morph";
-import { isLive } from "./reading";
+import { areQuerySets, isLive } from "./reading";
 import { productOf, type Scene, sceneOf } from "./scene";
 import { answers, masthead } from "./sections/answer";
 import { ClientsSection } from "./sections/clients";
@@ -21,7 +21,9 @@ import {
   settingsSection,
 } from "./sections/evidence";
 import { findingsSection, openInPrint, verificationSection } from "./sections/findings";
+import { loadingSection } from "./sections/loading";
 import { overlayMasthead, overlayTitle } from "./sections/overlay";
+import { queriesSection } from "./sections/queries";
 import { stagesSection } from "./sections/stages";
 import { TimeSection } from "./sections/time";
 import { type Address, readView, towards, type View, writeView } from "./state";
@@ -41,8 +43,8 @@ export class ReportPage {
   readonly #time = new TimeSection(this.#charts, (patch, how, drawn) => this.#choose(patch, how, drawn));
   #view: View;
   #scene: Scene | null = null;
-  /** On the page of a run that goes on; they stay first when it ends. */
-  #chartsFirst = false;
+  /** Then charts stand first, and stay there when it ends. */
+  #wasLive = false;
 
   constructor(root: HTMLElement, address: Address) {
     this.#root = root;
@@ -66,7 +68,7 @@ export class ReportPage {
   show(reports: Report[]): void {
     const first = this.#scene === null;
     this.#scene = sceneOf(reports);
-    this.#chartsFirst ||= reports.some(isLive);
+    this.#wasLive ||= reports.some(isLive);
     const names = reports.map(({ run }) => run.name).join(" and ");
     document.title = `${names}${reports.length > 1 ? `: ${overlayTitle(reports)}` : ""} · dyno`;
     // Who is at the top sees what comes in there.
@@ -115,7 +117,11 @@ export class ReportPage {
     return [
       el("a", { class: "skip", href: "#main" }, "Skip to the figures"),
       head,
-      contents(main, this.#clients.element.hidden === true, this.#time.element.hidden === true),
+      contents(
+        main,
+        this.#clients.element.hidden === true || !hasLadders(scene),
+        this.#time.element.hidden === true,
+      ),
       scene.streams.length > 1 && this.#legend(scene),
       main,
       el("footer", {}, `dyno ${versions} · ${report.schema}`),
@@ -127,6 +133,8 @@ export class ReportPage {
     const foreign = scene.reports.find(({ schema }) => schema !== SCHEMA);
     const figures = [
       answers(scene),
+      queriesSection(scene, this.#view),
+      loadingSection(scene),
       this.extra?.(scene) ?? null,
       findingsSection(scene),
       verificationSection(scene),
@@ -150,7 +158,10 @@ export class ReportPage {
       { id: "main" },
       foreign !== undefined &&
         el("p", { class: "incomplete" }, `This page draws ${SCHEMA}; the report is ${foreign.schema}.`),
-      ...(this.#chartsFirst ? [time, clients, ...figures] : [...figures, clients, time]),
+      // Of a query set the queries are what is watched.
+      ...(this.#wasLive && !areQuerySets(scene.reports)
+        ? [time, clients, ...figures]
+        : [...figures, clients, time]),
       costsSection(scene),
       stagesSection(scene),
       ...evidence,
@@ -197,6 +208,14 @@ export class ReportPage {
       );
       return;
     }
+    const chosen = target?.closest<HTMLElement>("[data-choose]");
+    if (chosen != null) {
+      const { choose, value } = chosen.dataset;
+      if (choose === "scale") this.#choose({ log: value === "log" }, "push");
+      else if (choose === "base") this.#choose({ base: value ?? null }, "push");
+      else copyTable(chosen);
+      return;
+    }
     // A link within the page would put its name where the state stands.
     const id = target?.closest("a[href^='#']")?.getAttribute("href")?.slice(1);
     const section = id === undefined || id.includes("=") ? null : document.getElementById(id);
@@ -209,6 +228,14 @@ export class ReportPage {
   }
 }
 
+/** Copies the table beside a button as a selection, which a spreadsheet takes as cells; the reader sees what was taken. */
+function copyTable(button: HTMLElement): void {
+  const table = button.closest("div:has(table)")?.querySelector("table");
+  if (table == null) return;
+  getSelection()?.selectAllChildren(table);
+  document.execCommand("copy");
+}
+
 /** Something that the reader sees now, and where it stands. */
 function anchorOf(root: HTMLElement): { element: Element; top: number } | null {
   for (const element of root.querySelectorAll(".strip, section, figure, tr")) {
@@ -216,6 +243,10 @@ function anchorOf(root: HTMLElement): { element: Element; top: number } | null {
     if (bottom > 0 && top < innerHeight && top >= -200) return { element, top };
   }
   return null;
+}
+
+function hasLadders({ reports }: Scene): boolean {
+  return reports.some(({ series }) => series.some(({ ladder }) => ladder.length > 0));
 }
 
 function contents(main: HTMLElement, noClients: boolean, noTime: boolean): HTMLElement {

@@ -52,6 +52,30 @@ export function repeatsOf(report: Report, series: Series): StageResult[] {
   return ids.flatMap((id) => stageOf(report, id) ?? []);
 }
 
+/** Whether a series is of passes over a query set, also before one has ended. */
+export function isQuerySet(report: Report, { target, name, passes }: Series): boolean {
+  const own = (stage: StageResult) => stage.target === target && stage.series === name;
+  return passes !== undefined || report.stages.some((stage) => stage.pass === true && own(stage));
+}
+
+/** Whether nothing else was run, so that throughput over time says nothing. */
+export function areQuerySets(reports: Report[]): boolean {
+  const all = reports.flatMap((report) => report.series.map((series) => isQuerySet(report, series)));
+  return all.length > 0 && all.every((one) => one);
+}
+
+/** What a stage is called: one of a query set is a pass. */
+export function kindText({ kind, pass }: StageResult): string {
+  return pass === true && kind === "hold" ? "pass" : kind;
+}
+
+/** What must stand beside the figures of a workload; null where nothing must. */
+export function caveatOf(workload: string): string | null {
+  return workload.startsWith("tpch/")
+    ? "derived from TPC-H, not comparable to published TPC-H results"
+    : null;
+}
+
 const SERIES_COLOURS: Colour[] = ["series-1", "series-2", "series-3", "series-4"];
 
 /** One colour for a series wherever it is drawn. */

@@ -15,6 +15,10 @@ export interface View {
   /** Charts that are shown beside the usual ones, and usual ones that are not. */
   more: string[];
   less: string[];
+  /** Whether times of queries stand on a logarithmic axis. */
+  log: boolean;
+  /** Key of the lane that others are compared with; null for the first. */
+  base: string | null;
 }
 
 /** What the list of runs is narrowed to; empty for all. */
@@ -27,6 +31,7 @@ export interface Filters {
 }
 
 const AXES: readonly string[] = ["time", "start", "step"] satisfies AxisKind[];
+const VIEWED = ["hide", "span", "axis", "series", "chart", "without", "scale", "base"];
 const FILTERS = ["text", "target", "product", "workload", "state"] as const satisfies (keyof Filters)[];
 
 export function readView(parameters: URLSearchParams): View {
@@ -38,6 +43,8 @@ export function readView(parameters: URLSearchParams): View {
     series: parameters.get("series"),
     more: parameters.getAll("chart"),
     less: parameters.getAll("without"),
+    log: parameters.get("scale") === "log",
+    base: parameters.get("base"),
   };
 }
 
@@ -48,6 +55,8 @@ export function writeView(parameters: URLSearchParams, view: View): void {
   setAll(parameters, "series", view.series === null ? [] : [view.series]);
   setAll(parameters, "chart", view.more);
   setAll(parameters, "without", view.less);
+  setAll(parameters, "scale", view.log ? ["log"] : []);
+  setAll(parameters, "base", view.base === null ? [] : [view.base]);
 }
 
 export function readFilters(parameters: URLSearchParams): Filters {
@@ -66,8 +75,7 @@ export function readRuns(parameters: URLSearchParams): string[] {
 /** The parameters that lead from here to other runs: what belongs to the view of these is left behind. */
 export function towards(parameters: URLSearchParams, runs: string[]): URLSearchParams {
   const next = new URLSearchParams(parameters);
-  for (const name of ["run", "pick", "hide", "span", "axis", "series", "chart", "without", ...FILTERS])
-    next.delete(name);
+  for (const name of ["run", "pick", ...VIEWED, ...FILTERS]) next.delete(name);
   for (const run of runs) next.append("run", run);
   return next;
 }

@@ -13,10 +13,12 @@ import {
   moment,
   plain,
   relativeError,
+  seconds,
   setting,
   share,
   short,
   tick,
+  times,
 } from "../src/format";
 
 describe("quantities", () => {
@@ -40,6 +42,23 @@ describe("quantities", () => {
     [42.46, "42.5"],
     [4.2, "4.20"],
   ])("long %d is %s", (value, text) => expect(long(value)).toBe(text));
+
+  test.each([
+    [0, "0"],
+    [0.000_345, "0.000345"],
+    [0.175_18, "0.175"],
+    [1.118, "1.12"],
+    [12.34, "12.3"],
+    [1_234.4, "1,234"],
+  ])("seconds %d are %s", (value, text) => expect(seconds(value)).toBe(text));
+
+  test.each([
+    [0.0224, "0.022×"],
+    [0.5, "0.50×"],
+    [4.48, "4.5×"],
+    [26.2, "26×"],
+    [1_234, "1,234×"],
+  ])("a ratio of %d is %s", (value, text) => expect(times(value)).toBe(text));
 
   test.each([
     [0, "0 µs"],

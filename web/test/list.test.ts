@@ -72,6 +72,9 @@ test("a headline names what was asked of the server", () => {
   expect(of({ clients: 1, clients_end: 200 })).toBe("read 85.3k TPS at 1 to 200 clients");
   expect(of({ rate_per_s: 5_000, clients: 64 })).toBe("read 85.3k TPS at 5,000/s");
   expect(of({ rate_per_s: 100, rate_end_per_s: 5_000 })).toBe("read 85.3k TPS at 100 to 5,000/s");
+  const passes = { total_s: 1.118, queries: 22, ran: 22 };
+  expect(of({ passes })).toContain(" 1.12 s a pass");
+  expect(of({ passes: { ...passes, total_s: null, ran: 21 } })).toContain(" 21 of 22 queries");
 });
 
 test("a ratio says no more than its interval allows, in the words of its figure", () => {

@@ -11,6 +11,8 @@ describe("what a reader sees", () => {
     series: "ingest",
     more: ["pressure"],
     less: ["disk", "wal"],
+    log: true,
+    base: "my",
   };
 
   test("stands in the address and comes back from it", () => {
@@ -47,7 +49,7 @@ describe("what a reader sees", () => {
 });
 
 test("a link to other runs leaves the view of these behind, and nothing else", () => {
-  const address = parameters("run=A&hide=my&span=1~2&text=pg&pick=C&theme=dark");
+  const address = parameters("run=A&hide=my&span=1~2&scale=log&base=my&text=pg&pick=C&theme=dark");
   expect(towards(address, ["B", "C"]).toString()).toBe("theme=dark&run=B&run=C");
   expect(towards(address, []).toString()).toBe("theme=dark");
 });

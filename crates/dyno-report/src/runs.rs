@@ -1,7 +1,7 @@
 //! The stored runs as a table, for `dyno runs`.
 
 use dyno_results::event::Outcome;
-use dyno_results::store::{Doubts, RunSummary, SeriesSummary};
+use dyno_results::store::{Doubts, PassesSummary, RunSummary, SeriesSummary};
 
 use crate::terminal::Terminal;
 use crate::text::{DOT, Paint, cut, pad_end, visible, width};
@@ -196,27 +196,36 @@ fn targets(run: &RunSummary) -> String {
     if names.is_empty() { format::UNKNOWN.to_owned() } else { names.join(", ") }
 }
 
-/// `read 84.9k TPS at 8 · write 4.21k TPS at 500/s`; of several targets `join pg 61.6k at 16, my 33.8k at 16 TPS`.
+/// `read 84.9k TPS at 8 · write 4.21k TPS at 500/s`; of a query set `queries 1.1 s a pass`; of several targets `join pg 61.6k at 16, my 33.8k at 16 TPS`.
 fn figures(run: &RunSummary) -> String {
     let content = &run.content;
     let mut figures: Vec<String> = Vec::new();
     for (index, series) in content.series.iter().enumerate() {
         if content.targets.len() < 2 {
-            let tps = format::short(series.tps);
-            figures.push(format!("{} {tps} TPS at {}", visible(&series.series), load(series)));
+            figures.push(format!("{} {}", visible(&series.series), headline(series, " TPS")));
         } else if !content.series[..index].iter().any(|before| before.series == series.series) {
             let place = |s: &&SeriesSummary| content.targets.iter().position(|t| t.name == s.target);
             let mut alike: Vec<_> =
                 content.series.iter().filter(|other| other.series == series.series).collect();
             alike.sort_by_key(place);
-            let alike: Vec<String> = alike
-                .iter()
-                .map(|s| format!("{} {} at {}", visible(&s.target), format::short(s.tps), load(s)))
-                .collect();
-            figures.push(format!("{} {} TPS", visible(&series.series), alike.join(", ")));
+            let alike: Vec<String> =
+                alike.iter().map(|s| format!("{} {}", visible(&s.target), headline(s, ""))).collect();
+            let unit = if series.passes.is_some() { "" } else { " TPS" };
+            figures.push(format!("{} {}{unit}", visible(&series.series), alike.join(", ")));
         }
     }
     if figures.is_empty() { "nothing was measured".to_owned() } else { figures.join(DOT) }
+}
+
+/// `84.9k TPS at 8`; of passes over a query set `1.1 s a pass`, or `21 of 22 queries` where not all ran.
+fn headline(series: &SeriesSummary, unit: &str) -> String {
+    match &series.passes {
+        Some(PassesSummary { total_s: Some(total_s), .. }) => {
+            format!("{} a pass", format::latency_us(total_s * 1e6))
+        }
+        Some(passes) => format!("{} of {} queries", passes.ran, passes.queries),
+        None => format!("{}{unit} at {}", format::short(series.tps), load(series)),
+    }
 }
 
 /// What was asked of the server: clients, or of an open load the rate, whose clients are only as many as it took.
@@ -250,6 +259,7 @@ mod tests {
             rate_end_per_s: None,
             tps,
             repeats: Vec::new(),
+            passes: None,
         };
         let complete = RunSummary {
             name: "2026-11-20-2".to_owned(),
@@ -352,6 +362,19 @@ mod tests {
             [series, ramp, rate, rates].each_ref().map(load),
             ["8", "8 to 200", "5,000/s", "5,000 to 12,500/s"]
         );
+    }
+
+    #[test]
+    fn passes_over_a_query_set_are_told_in_seconds() {
+        let of = |total_s, ran| Some(PassesSummary { total_s, queries: 22, ran });
+        let mut run = duel();
+        run.content.series.truncate(2);
+        run.content.series[0].passes = of(None, 21);
+        run.content.series[1].passes = of(Some(1.118), 22);
+        assert_eq!(figures(&run), "read pg 1.1 s a pass, my 21 of 22 queries");
+        run.content.targets.truncate(1);
+        run.content.series.remove(0);
+        assert_eq!(figures(&run), "read 1.1 s a pass");
     }
 
     #[test]

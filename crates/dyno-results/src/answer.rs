@@ -1,7 +1,38 @@
 //! Whether two answers to a query are the same: they have the same rows, numbers within a tolerance. Products print
 //! decimals and floats with different digits, and order what ties as they like. Pure.
 
-use crate::event::QueryAnswer;
+use serde::{Deserialize, Serialize};
+
+use crate::event::{Answer, QueryAnswer};
+
+/// Name and version of the form in which answers are recorded.
+pub const SCHEMA: &str = "dyno.answers/1";
+
+/// Answers that a run has recorded, with which those of later runs are compared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Recorded {
+    /// Always [`SCHEMA`].
+    pub schema: String,
+    /// Of one target.
+    pub answers: Vec<Answer>,
+}
+
+impl Recorded {
+    /// The answers of a target that did not change while they were looked at.
+    pub fn of<'a>(answers: impl IntoIterator<Item = &'a Answer>, target: &str) -> Self {
+        let is_known = |answer: &&Answer| answer.target == target && answer.answer.changed == 0;
+        let answers = answers.into_iter().filter(is_known).cloned().collect();
+        Self { schema: SCHEMA.to_owned(), answers }
+    }
+
+    /// The answer to a query of a series; where several series have queries of its name and none is called so, the first.
+    #[must_use]
+    pub fn answer(&self, series: &str, query: &str) -> Option<&QueryAnswer> {
+        let of_query = || self.answers.iter().filter(|answer| answer.answer.query == query);
+        let found = of_query().find(|answer| answer.series == series).or_else(|| of_query().next());
+        found.map(|answer| &answer.answer)
+    }
+}
 
 /// What numbers with digits behind the point may differ by.
 #[derive(Debug, Clone, Copy)]
@@ -32,10 +63,14 @@ pub fn difference(
         return Some(format!("it has {count} rows instead of {expected_count}"));
     }
     // The rows of the shorter list are looked for in the other, which may be known further.
-    let (few, many) = if found.len() <= expected.len() { (found, expected) } else { (expected, found) };
-    let at = first_without_counterpart(few, many, tolerance)?;
-    let row = |rows: &[Vec<String>]| rows.get(at).map(|row| row.join(", ")).unwrap_or_default();
-    Some(format!("row {} is ({}) instead of ({})", at + 1, row(found), row(expected)))
+    let found_is_short = found.len() <= expected.len();
+    let (few, many) = if found_is_short { (found, expected) } else { (expected, found) };
+    let of_few = first_without_counterpart(few, many, tolerance)?;
+    // Rows may have any order, so the one at the same place may be there too.
+    let of_many = first_without_counterpart(many, few, tolerance).unwrap_or(of_few);
+    let (at, instead) = if found_is_short { (of_few, of_many) } else { (of_many, of_few) };
+    let row = |rows: &[Vec<String>], at: usize| rows.get(at).map(|row| row.join(", ")).unwrap_or_default();
+    Some(format!("row {} is ({}) instead of ({})", at + 1, row(found, at), row(expected, instead)))
 }
 
 /// The same of two stored answers.
@@ -120,11 +155,44 @@ mod tests {
         assert_eq!(differs("A,1.5;B,20.00;C,2020-01-02"), None);
         assert_eq!(differs("A,1.5;B,20").unwrap(), "it has 2 rows instead of 3");
         assert_eq!(differs("A,1.5;B,21;C,2020-01-02").unwrap(), "row 2 is (B, 21) instead of (B, 20)");
+        assert_eq!(differs("B,20;C,2020-01-02;D,1").unwrap(), "row 3 is (D, 1) instead of (A, 1.5)");
         assert!(
             differs("A,1.52;B,20;C,2020-01-02").is_some() && differs("a,1.5;B,20;C,2020-01-02").is_some()
         );
         // Each row has a counterpart of its own.
         assert!(differs("A,1.5;A,1.5;C,2020-01-02").is_some());
+    }
+
+    #[test]
+    fn a_recorded_answer_is_found_by_its_query() {
+        let answer = |target: &str, series: &str, query: &str, changed| Answer {
+            target: target.to_owned(),
+            series: series.to_owned(),
+            answer: QueryAnswer {
+                query: query.to_owned(),
+                sql: series.to_owned(),
+                rows: Vec::new(),
+                count: 0,
+                digest: String::new(),
+                changed,
+                validated: None,
+                recorded: false,
+                wrong: None,
+            },
+        };
+        let all = [
+            answer("a", "x", "1", 0),
+            answer("a", "y", "1", 0),
+            answer("b", "x", "2", 0),
+            answer("a", "x", "3", 1),
+        ];
+        let recorded = Recorded::of(&all, "a");
+        let text = serde_json::to_string(&recorded).unwrap();
+        assert_eq!(serde_json::from_str::<Recorded>(&text).unwrap(), recorded);
+        let of = |series: &str, query: &str| recorded.answer(series, query).map(|answer| answer.sql.as_str());
+        assert_eq!([of("y", "1"), of("z", "1")], [Some("y"), Some("x")]);
+        // Of another target, or it changed.
+        assert_eq!([of("x", "2"), of("x", "3")], [None, None]);
     }
 
     #[test]

@@ -620,8 +620,12 @@ pub struct QueryAnswer {
     pub digest: String,
     /// Later answers to the same text that were others.
     pub changed: u64,
-    /// Whether it is the answer of the workload's specification; `None` where that has none for this text and data.
+    /// Whether it is the answer that is known to be right: that of the workload's specification, or one that was recorded;
+    /// `None` where there is none for this text and data.
     pub validated: Option<bool>,
+    /// The one that is known was recorded by an earlier run.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub recorded: bool,
     /// In what it differs from that.
     pub wrong: Option<String>,
 }

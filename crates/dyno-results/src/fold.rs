@@ -21,6 +21,7 @@ use self::telemetry::Telemetry;
 use self::timeline::Timelines;
 use crate::document::{Report, Series, StageResult, Timeline};
 use crate::event::{self, Event, Stamped};
+use crate::passes;
 
 /// The report of a whole run.
 #[must_use]
@@ -110,8 +111,13 @@ impl Fold {
     /// The report with the stages that stand for its series, but without what takes time to work out: latencies, costs,
     /// intervals and where a ladder was saturated. For the list of runs, which is kept up with every second of load.
     pub(crate) fn outline(&self) -> Report {
-        let stages: Vec<_> = self.stages.values().map(StageFold::outline).collect();
-        let series = series::group(&stages, None);
+        // A pass has few queries: their times are soon worked out, and it has no other figure.
+        let outline = |stage: &StageFold| if stage.stage().pass { stage.result() } else { stage.outline() };
+        let stages: Vec<_> = self.stages.values().map(outline).collect();
+        let mut series = series::group(&stages, None);
+        for one in &mut series {
+            one.passes = passes::of(one, &stages, &self.told);
+        }
         self.report_of(stages, series)
     }
 

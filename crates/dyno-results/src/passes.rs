@@ -35,7 +35,7 @@ pub struct QueryTimes {
     pub median_s: Option<f64>,
     /// Rows of its answer; `None` where no answer was kept.
     pub rows: Option<u64>,
-    /// Whether the answer is that of the workload's specification; `None` where that was not looked at.
+    /// Whether the answer is that of the workload's specification, or the recorded one; `None` where that was not looked at.
     pub validated: Option<bool>,
     /// In what the answer is wrong, differs from that of another target, or changed from pass to pass; `None` where nothing
     /// is known of that.
@@ -55,11 +55,7 @@ pub(crate) fn of(series: &Series, stages: &[StageResult], known: &Report) -> Opt
         found
     };
     let query = |name: &String| {
-        let time = |pass: &&StageResult| {
-            let found = pass.by_type.iter().find(|of_type| of_type.name == *name)?;
-            Some(found.service.as_ref()?.mean_us / 1e6)
-        };
-        let times_s: Vec<Option<f64>> = passes.iter().map(time).collect();
+        let times_s: Vec<Option<f64>> = passes.iter().map(|pass| time_s(pass, name)).collect();
         let answer = answers(Some(&series.target), name);
         let differs = answer.and_then(|answer| differs(answer, answers(None, name)));
         QueryTimes {
@@ -72,29 +68,51 @@ pub(crate) fn of(series: &Series, stages: &[StageResult], known: &Report) -> Opt
         }
     };
     let queries: Vec<QueryTimes> = names.iter().map(query).collect();
-    let total = |(at, pass): (usize, &&StageResult)| {
-        let times = queries.iter().map(|query| query.times_s[at]).collect::<Option<Vec<f64>>>()?;
-        let whole = pass.complete && pass.totals.bad_with_drain() + pass.totals.cancelled == 0;
-        let total = if pass.stage.clients == 1 { times.iter().sum() } else { pass.seconds };
-        whole.then_some(total)
-    };
-    let total_s = median(passes.iter().enumerate().filter_map(total).collect());
-    let logarithms = queries.iter().map(|query| Some(query.median_s?.ln())).collect::<Option<Vec<f64>>>();
-    let mean = |logarithms: Vec<f64>| (logarithms.iter().sum::<f64>() / logarithms.len().max(1) as f64).exp();
+    let total_s = median(passes.iter().filter_map(|pass| total_s(pass)).collect());
+    let medians = queries.iter().map(|query| query.median_s).collect::<Option<Vec<f64>>>();
     Some(Passes {
         stages: passes.iter().map(|pass| pass.stage.id).collect(),
         total_s,
-        geometric_mean_s: logarithms.map(mean),
+        geometric_mean_s: medians.as_deref().map(geometric_mean),
         qph: total_s
             .and_then(|total_s| Some(3600.0 / total_s * scale(series, known)? / processors(series, known)?)),
         queries,
     })
 }
 
+/// Seconds of a query in a pass, of several clients their mean; `None` where it did not end well.
+fn time_s(pass: &StageResult, query: &str) -> Option<f64> {
+    let found = pass.by_type.iter().find(|of_type| of_type.name == query)?;
+    Some(found.service.as_ref()?.mean_us / 1e6)
+}
+
+/// Seconds of each query of a pass; `None` unless all of them ended well.
+fn times_s(pass: &StageResult) -> Option<Vec<f64>> {
+    let whole = pass.complete && pass.totals.bad_with_drain() + pass.totals.cancelled == 0;
+    let times: Option<Vec<f64>> = pass.stage.types.iter().map(|query| time_s(pass, query)).collect();
+    times.filter(|_| whole)
+}
+
+/// Seconds of a pass; `None` unless all its queries ended well.
+pub(crate) fn total_s(pass: &StageResult) -> Option<f64> {
+    let times = times_s(pass)?;
+    Some(if pass.stage.clients == 1 { times.iter().sum() } else { pass.seconds })
+}
+
+/// The geometric mean of the queries of a pass, in seconds; `None` unless all ended well.
+pub(crate) fn geometric_mean_s(pass: &StageResult) -> Option<f64> {
+    times_s(pass).as_deref().map(geometric_mean)
+}
+
+fn geometric_mean(times: &[f64]) -> f64 {
+    (times.iter().map(|time| time.ln()).sum::<f64>() / times.len().max(1) as f64).exp()
+}
+
 /// In what an answer differs from what it should be, or from the `first` that was had.
 fn differs(found: &Answer, first: Option<&Answer>) -> Option<String> {
     if let Some(wrong) = &found.answer.wrong {
-        return Some(format!("the answer is not that of the specification: {wrong}"));
+        let known = if found.answer.recorded { "the recorded one" } else { "that of the specification" };
+        return Some(format!("the answer is not {known}: {wrong}"));
     }
     if found.answer.changed > 0 {
         return Some(format!("{} later answers to the same text were others", found.answer.changed));

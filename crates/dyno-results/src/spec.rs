@@ -239,7 +239,8 @@ pub struct StreamSpec {
     pub name: Option<String>,
 
     /// Workload by name or beginning of one (`dyno workloads`): tpcb, sysbench, events (each reads, then writes),
-    /// tpcb/select-only, sysbench/oltp_read_write, … [default: tpcb; on MySQL sysbench]
+    /// tpcb/select-only, sysbench/oltp_read_write, …; or a path: ./report.sql, or a folder of queries, ./queries/
+    /// [default: tpcb; on MySQL sysbench]
     #[arg(long, short = 'w', value_name = "NAME", help_heading = "Workload")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<String>,
@@ -248,6 +249,16 @@ pub struct StreamSpec {
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<String>,
+
+    /// The same of a folder: the texts of its files by their names without .sql.
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub queries: BTreeMap<String, String>,
+
+    /// Compare what the queries return with the answers in a file of --record
+    #[arg(long, value_name = "FILE", help_heading = "Workload")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<PathBuf>,
 
     /// How statements are sent [default: prepared]
     #[arg(long, short = 'M', value_name = "MODE", help_heading = "Workload")]
@@ -279,6 +290,14 @@ pub struct StreamSpec {
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub systems: BTreeMap<String, LoadSpec>,
+}
+
+impl StreamSpec {
+    /// Whether it runs texts of the user's own, which are here.
+    #[must_use]
+    pub fn has_texts(&self) -> bool {
+        self.script.is_some() || !self.queries.is_empty()
+    }
 }
 
 /// What a front end's program asks for beyond what a specification can say.

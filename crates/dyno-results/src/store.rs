@@ -27,7 +27,7 @@ pub use self::tail::{RawEvent, RunState};
 use crate::document::Report;
 use crate::event::{Event, Outcome, Stamped};
 use crate::fold::Fold;
-pub use crate::summary::{Content, Doubts, RunSummary, SeriesSummary, TargetSummary};
+pub use crate::summary::{Content, Doubts, PassesSummary, RunSummary, SeriesSummary, TargetSummary};
 
 /// How long to wait for another process that holds a lock. A writer holds one for milliseconds.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::document::{Report, Series};
+use crate::document::{Passes, Report, Series};
 use crate::event::{Finding, Outcome, Severity, StageKind, Target};
 use crate::words::distinct;
 
@@ -77,6 +77,19 @@ pub struct SeriesSummary {
     /// Of each hold that it is the median of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repeats: Vec<f64>,
+    /// Left out where the load is no query set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passes: Option<PassesSummary>,
+}
+
+/// What the passes over a query set came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PassesSummary {
+    /// Seconds of a pass; `None` where in none all queries ended well.
+    pub total_s: Option<f64>,
+    pub queries: usize,
+    /// Queries that ended well in a pass at least.
+    pub ran: usize,
 }
 
 impl Content {
@@ -112,6 +125,13 @@ impl TargetSummary {
     }
 }
 
+impl PassesSummary {
+    fn of(passes: &Passes) -> Self {
+        let ran = passes.queries.iter().filter(|query| query.median_s.is_some()).count();
+        Self { total_s: passes.total_s, queries: passes.queries.len(), ran }
+    }
+}
+
 impl SeriesSummary {
     /// `None` where nothing was measured.
     fn of(report: &Report, series: &Series) -> Option<Self> {
@@ -131,6 +151,7 @@ impl SeriesSummary {
             rate_end_per_s: stage.rate_end_per_s,
             tps: headline.throughput.mean,
             repeats: if held { means.collect() } else { Vec::new() },
+            passes: series.passes.as_ref().map(PassesSummary::of),
         })
     }
 }

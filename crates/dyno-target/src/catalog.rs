@@ -11,6 +11,8 @@ pub struct Catalog {
     pub tables: &'static str,
     /// Table, name, type, whether it is of the primary key (1 or 0); in order.
     pub columns: &'static str,
+    /// Answers both where no SELECT does.
+    pub described: Option<Describe>,
     /// Table, name, first column.
     pub indexes: &'static str,
     /// Table, column, the table referred to; those that the server trusts.
@@ -18,6 +20,9 @@ pub struct Catalog {
     /// Bytes of the tables and of their indexes; `None` where the server does not know that well.
     pub bytes: Option<&'static str>,
 }
+
+/// Reads the tables, with their columns.
+pub type Describe = fn(&mut Connection, Names<'_>) -> Result<Vec<Table>, QueryError>;
 
 /// Which tables are meant, of those that a statement would meet.
 #[derive(Debug, Clone, Copy)]
@@ -91,6 +96,9 @@ impl Table {
 /// The catalog cannot be read, or the session was lost.
 pub fn tables(connection: &mut Connection, names: Names<'_>) -> Result<Vec<Table>, QueryError> {
     let catalog = connection.dialect().catalog;
+    if let Some(describe) = catalog.described {
+        return describe(connection, names);
+    }
     let table = |row: &TextRow| Table {
         name: text(row, 0),
         is_table: row.text(1) == Some("1"),

@@ -14,12 +14,13 @@ use crate::connection::{Connection, QueryError};
 use crate::inspect::Inspector;
 use crate::product::{Product, Recognised};
 use crate::settings::{Environment, TargetError};
-use crate::{clickhouse, sqlite};
+use crate::{clickhouse, hive, sqlite};
 
 /// All of them.
 static KINDS: &[&DriverKind] = &[
     &sqlite::KIND,
     &clickhouse::KIND,
+    &hive::KIND,
     #[cfg(feature = "adbc")]
     &adbc::DUCKDB,
     #[cfg(feature = "adbc")]

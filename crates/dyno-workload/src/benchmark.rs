@@ -19,6 +19,7 @@ use thiserror::Error;
 
 pub use self::script::{ScriptsBenchmark, SqlScript};
 pub use crate::events::{EventsBenchmark, EventsOptions};
+pub use crate::query_set::{QueryFolder, QueryFolderError};
 pub use crate::sysbench::SysbenchBenchmark;
 pub use crate::tpcb::TpcbBenchmark;
 
@@ -161,6 +162,11 @@ pub trait SeriesLoad: Send + Sync {
 
     /// What its queries returned since this was last asked, where answers are compared. Nothing may move meanwhile.
     fn answers(&self) -> Vec<QueryAnswer> {
+        Vec::new()
+    }
+
+    /// What was said to its queries that failed since this was last asked, to each once.
+    fn failures(&self) -> Vec<String> {
         Vec::new()
     }
 

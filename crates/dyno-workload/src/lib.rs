@@ -10,6 +10,7 @@ pub mod events;
 pub mod family;
 mod limits;
 pub mod pgbench;
+mod query_set;
 pub mod random;
 pub mod registry;
 pub mod script;

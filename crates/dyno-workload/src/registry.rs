@@ -203,7 +203,7 @@ pub enum UnknownWorkload {
 pub enum CannotRun {
     #[error("{one} and {other} are on different data: a run has the workloads of one family")]
     TwoFamilies { one: String, other: String },
-    #[error("{workloads} runs on {} only", runs_on.join(" and "))]
+    #[error("{workloads} runs on {} only", enumerated(runs_on.iter().map(ToString::to_string).collect()))]
     Elsewhere { workloads: String, runs_on: &'static [&'static str], target: Capabilities },
     #[error("{said} {} for {other}; {family} takes {own}", if said.contains(' ') { "are" } else { "is" })]
     Foreign { other: &'static str, said: String, family: &'static str, own: String },

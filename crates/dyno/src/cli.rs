@@ -63,6 +63,7 @@ pub(crate) enum Command {
   dyno run events/ingest --target pg=postgres://me@host/db --target my=mysql://me@host/db --ramp 1..200 --step 60s
   dyno run events/join --target a=embedded:postgres@16 --target b=embedded:postgres@17 --rows 70M --cold --live
   dyno run --target pg=postgres://me@db1/db --host-metrics http://db1:9100/metrics --clients 5000 --connections 40
+  dyno run ./queries/ --target duckdb:sales.db --target pg=postgres://me@host/sales
   dyno run my-scenario.toml --json
 
 Passwords: PGPASSWORD, ~/.pgpass, a service file, MYSQL_PWD, MySQL's option files, or a URL in a --target-file. The data of tpcb is four tables
@@ -96,6 +97,11 @@ pub(crate) struct RunArguments {
     /// Also write the page to this file, in a directory that exists; it is always written beside the store
     #[arg(long, value_name = "FILE", help_heading = "Report", conflicts_with = "runs")]
     pub(crate) html: Option<PathBuf>,
+
+    /// Write what the queries of a query set returned on the first target to this file, with which --answers compares later
+    /// runs
+    #[arg(long, value_name = "FILE", help_heading = "Report", conflicts_with = "runs")]
+    pub(crate) record: Option<PathBuf>,
 
     /// Print errors only, and with --json the report
     #[arg(long, short = 'q', help_heading = "Report")]

@@ -12,7 +12,7 @@ use dyno_results::event::HookTime;
 use dyno_results::spec::{
     self, EmbeddedSpec, HookSpec, LoadSpec, PhaseSpec, RunSpec, StreamSpec, SystemSpec, TargetSpec,
 };
-use dyno_workload::benchmark::SqlScript;
+use dyno_workload::benchmark::{QueryFolder, SqlScript};
 use dyno_workload::registry::{self, DataOptions, UnknownWorkload};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -139,7 +139,11 @@ impl Flags {
             spec.phases.truncate(1);
             for phase in &mut spec.phases {
                 phase.streams.truncate(1);
-                phase.streams.iter_mut().for_each(|stream| (stream.name, stream.script) = (None, None));
+                for stream in &mut phase.streams {
+                    let StreamSpec { name, script, queries, answers, .. } = stream;
+                    (*name, *script, *answers) = (None, None, None);
+                    queries.clear();
+                }
             }
         }
         let on_systems = streams::on_systems(&self.load_on)?;
@@ -313,6 +317,16 @@ fn find(named: &str) -> Result<RunSpec, Failure> {
         return Ok(of_workload(named));
     }
     let spec = load(named)?;
+    if spec.is_none() && QueryFolder::is_named(named) {
+        return Ok(of_workload(named));
+    }
+    let is_workload = registry::workloads().iter().any(|listed| listed.name == named);
+    if Path::new(named).is_dir() && !is_workload && !is_whole(named) {
+        return Err(Failure::advised(
+            format!("`{named}` could be a folder of queries or a workload"),
+            format!("for the folder write ./{named}/, for the workload more of its name or --workload NAME"),
+        ));
+    }
     let workload = registry::find(named);
     match (spec, workload) {
         (Some(spec), _) if is_whole(named) => Ok(spec),

@@ -84,7 +84,7 @@ pub(crate) fn write_named(path: &Path, text: &str) -> Result<(), Failure> {
 fn check_file(path: &Path) -> Result<(), Failure> {
     if path.as_os_str() == "-" {
         return Err(Failure::wrong(
-            "--html writes to a file and not to standard output: name one, such as report.html",
+            "--html and --record write to a file and not to standard output: name one, such as report.html",
         ));
     }
     match path.parent().filter(|directory| !directory.as_os_str().is_empty()) {

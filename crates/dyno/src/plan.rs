@@ -2,15 +2,18 @@
 //! workloads, and the course of each load.
 
 mod contradictions;
+mod files;
 mod hooks;
 mod streams;
 mod targets;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
+use dyno_results::answer::Recorded;
 use dyno_results::spec::{Course, Prepare, Protocol, RunSpec, VERSION};
-use dyno_workload::benchmark::{Series, SqlScript};
+use dyno_workload::benchmark::{QueryFolder, Series, SqlScript};
 
 pub(crate) use self::hooks::{Action, HookPlan, HookStage};
 pub(crate) use self::targets::{TargetPlan, TargetSource, capabilities};
@@ -51,7 +54,7 @@ pub(crate) struct PhasePlan {
 pub(crate) struct StreamPlan {
     /// The name of its series.
     pub(crate) name: String,
-    /// `tpcb/select-only`, or a file.
+    /// `tpcb/select-only`, a file or a folder.
     pub(crate) workload: String,
     pub(crate) source: LoadSource,
     pub(crate) protocol: Protocol,
@@ -59,6 +62,8 @@ pub(crate) struct StreamPlan {
     pub(crate) time_limit: Option<Duration>,
     /// Transactions of a pass, where the workload makes passes over its queries.
     pub(crate) pass: Option<u64>,
+    /// With what its answers are compared, beside each other.
+    pub(crate) answers: Option<Arc<Recorded>>,
     /// Connections that the clients of a target share; `None` where each has its own.
     pub(crate) connections: Option<u32>,
     /// By target.
@@ -71,6 +76,7 @@ pub(crate) enum LoadSource {
     /// The workload of the family at this place of [`Benchmark::series`](dyno_workload::benchmark::Benchmark::series).
     Family(usize),
     Script(SqlScript),
+    Queries(QueryFolder),
 }
 
 impl Plan {
@@ -83,7 +89,7 @@ impl Plan {
                 "leave out its table `front-end`",
             ));
         }
-        streams::read_scripts(&mut asked)?;
+        files::read_texts(&mut asked)?;
         let mut spec = asked.clone();
         targets::expand_families(&mut spec)?;
         let targets = targets::resolve(&mut spec)?;

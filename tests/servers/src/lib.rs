@@ -21,6 +21,7 @@ mod postgres;
 mod python;
 mod recorded;
 mod shared;
+mod spark;
 mod sysbench;
 mod user;
 
@@ -33,6 +34,7 @@ pub use node_exporter::NodeExporter;
 pub use pgbench::Pgbench;
 pub use postgres::{Postgres, Setup, Starter, counts_statements, postgres_binaries};
 pub use recorded::{Recorded, runs_references};
+pub use spark::Spark;
 pub use sysbench::Sysbench;
 pub use user::{User, become_user, give_to_server, unprivileged_user};
 

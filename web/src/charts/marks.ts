@@ -2,6 +2,7 @@
 
 import { el } from "../dom";
 import type { Mark } from "../scene";
+import type { Colour } from "../theme";
 import type { Curve } from "./chart";
 
 /** In a square from -1 to 1. */
@@ -35,6 +36,19 @@ export function drawMark(
   ctx.fillStyle = colours.fill;
   ctx.fill(shape);
   ctx.restore();
+}
+
+/** A mark alone, in the lane's colour. */
+export function markOf({ colour, mark }: { colour: Colour; mark: Mark }): Element {
+  const space = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(space, "svg");
+  svg.setAttribute("viewBox", "-1.3 -1.3 2.6 2.6");
+  svg.setAttribute("class", "mark-alone");
+  svg.style.color = `var(--${colour})`;
+  const path = document.createElementNS(space, "path");
+  path.setAttribute("d", SHAPES[mark]);
+  svg.append(path);
+  return svg;
 }
 
 /** The look of a curve in a legend: its dash and its mark, or a square where it is an area. */

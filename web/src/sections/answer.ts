@@ -24,6 +24,7 @@ import {
   concerns,
   holdOf,
   isLive,
+  isQuerySet,
   latencyName,
   latencyOf,
   metToTheEnd,
@@ -35,6 +36,7 @@ import {
 } from "../reading";
 import { type Lane, productOf, type Scene, seriesNames, seriesOfLane } from "../scene";
 import { placeOfFinding, severitySign } from "./findings";
+import { caveat, passesParts } from "./passes";
 
 export function masthead(report: Report, toggle: HTMLElement): HTMLElement {
   const { run } = report;
@@ -142,7 +144,13 @@ export function answers(scene: Scene): HTMLElement {
       return series === undefined ? [] : [answer(scene, lane, series)];
     });
     return several
-      ? el("div", { class: "group" }, el("h2", {}, name), el("div", { class: "cards" }, cards))
+      ? el(
+          "div",
+          { class: "group" },
+          el("h2", {}, name),
+          caveats(scene, name),
+          el("div", { class: "cards" }, cards),
+        )
       : cards;
   });
   return el(
@@ -152,6 +160,12 @@ export function answers(scene: Scene): HTMLElement {
   );
 }
 
+/** What must stand beside the figures of a series, once for all targets. */
+function caveats(scene: Scene, name: string): Child[] {
+  const workloads = scene.lanes.flatMap((lane) => seriesOfLane(lane, name)?.workload ?? []);
+  return [...new Set(workloads)].map(caveat);
+}
+
 function answer(scene: Scene, lane: Lane, series: Series): HTMLElement {
   const { report } = lane;
   const several = scene.lanes.length > 1;
@@ -159,6 +173,7 @@ function answer(scene: Scene, lane: Lane, series: Series): HTMLElement {
   const own = bySeverity(report.findings).filter((finding) => concerns(finding, series));
   const invalid = own.some((finding) => finding.severity === "invalid");
   const colour = several ? lane.colour : seriesColour(report, series);
+  const ofQueries = isQuerySet(report, series);
   const title = several ? lane.label : series.name;
   const card = el(
     "article",
@@ -174,19 +189,26 @@ function answer(scene: Scene, lane: Lane, series: Series): HTMLElement {
         "span",
         { class: "workload" },
         several ? productOf(lane.target) : series.workload,
-        hold !== null && ` · ${arrivalText(hold)}`,
+        hold !== null && ` · ${ofQueries ? clientsText(hold) : arrivalText(hold)}`,
       ),
     ),
+    !several && caveat(series.workload),
+    ofQueries ? passesParts(report, series) : loadParts(report, series, hold),
+    marks(own, (finding) => placeOfFinding(finding, lane, scene)),
+  );
+  card.style.setProperty("--own", `var(--${colour})`);
+  return card;
+}
+
+function loadParts(report: Report, series: Series, hold: StageResult | null): Child[] {
+  return [
     headline(report, series, hold),
     figures(report, series),
     repeatsLine(report, series),
     peakLine(report, series, hold),
     saturationLines(report, series),
     hold !== null && outcomes(hold),
-    marks(own, (finding) => placeOfFinding(finding, lane, scene)),
-  );
-  card.style.setProperty("--own", `var(--${colour})`);
-  return card;
+  ];
 }
 
 /** Percentiles of the stage that stands for the series. */

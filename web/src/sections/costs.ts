@@ -3,7 +3,7 @@
 import type { Costs, StageResult } from "../document";
 import { type Child, el, type Row, section, table } from "../dom";
 import { bytes, counted, latency, long } from "../format";
-import { standingFor } from "../reading";
+import { kindText, standingFor } from "../reading";
 import { type Lane, type Scene, seriesNames, seriesOfLane } from "../scene";
 
 type Source = "disk_source" | "disk_operations_source";
@@ -109,7 +109,7 @@ function areOfOneKind(key: Cost, all: (Costs | null)[]): boolean {
 
 function stageName(stage: StageResult): string {
   const load = stage.arrival === "open" ? `${long(stage.rate_per_s)}/s` : counted(stage.clients, "client");
-  return `${stage.kind === "ladder" ? "rung" : stage.kind}, ${load}`;
+  return `${stage.kind === "ladder" ? "rung" : kindText(stage)}, ${load}`;
 }
 
 function diskSource(costs: Costs | null): Child {

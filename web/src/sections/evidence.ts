@@ -3,6 +3,7 @@
 import type { Data, Host, PrepareStep, Report, Run, Setting, Settings, Target } from "../document";
 import { type Child, el, facts, icon, orUnknown, section, table, timeOf } from "../dom";
 import { bytes, cores, count, duration, plain, setting, short } from "../format";
+import { kindText } from "../reading";
 import { type Lane, sceneOf } from "../scene";
 import { verdict } from "./findings";
 
@@ -271,7 +272,7 @@ export function noticesSection(report: Report): HTMLElement | null {
     const stage = report.stages.find((candidate) => candidate.id === notice.stage);
     const about = [
       report.targets.length > 1 ? notice.target : null,
-      stage === undefined ? null : `${stage.series} · ${stage.kind} · ${count(stage.clients)} clients`,
+      stage === undefined ? null : `${stage.series} · ${kindText(stage)} · ${count(stage.clients)} clients`,
     ].filter((part) => part !== null);
     return el("li", {}, about.length > 0 && el("span", { class: "about" }, about.join(" · ")), notice.text);
   });

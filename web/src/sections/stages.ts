@@ -3,7 +3,7 @@
 import type { Percentiles, QueryResult, StageResult, TypeResult } from "../document";
 import { type Child, type Column, el, orUnknown, type Row, section, table } from "../dom";
 import { clock, count, duration, latency, long, relativeError, share } from "../format";
-import { arrivalText, clientsText, latencyOf } from "../reading";
+import { arrivalText, clientsText, kindText, latencyOf } from "../reading";
 import type { Lane, Scene } from "../scene";
 
 /** Which columns there are beside those that every report has. */
@@ -92,7 +92,7 @@ function summaryOf(modes: string[]): string {
 }
 
 function stageRow(stage: StageResult, whose: string | null, shows: Shows): Row {
-  const name = `${whose === null ? "" : `${whose} · `}${stage.series} · ${stage.kind}`;
+  const name = `${whose === null ? "" : `${whose} · `}${stage.series} · ${kindText(stage)}`;
   const busy = stage.driver_thread_busy_max;
   const cpu = stage.driver_cpu_us_per_transaction;
   return {
@@ -152,9 +152,9 @@ function remarks(stage: StageResult): string {
   ].join(" · ");
 }
 
-/** Types of a mix, under their stage; a single type would only say the same again. */
+/** Types of a mix, under their stage; a single type would only say the same again, and queries have their own section. */
 function typeRows(stage: StageResult, shows: Shows): Row[] {
-  if (stage.by_type.length < 2) return [];
+  if (stage.by_type.length < 2 || stage.pass === true) return [];
   return stage.by_type.map((type: TypeResult) => ({
     class: "type",
     cells: [

@@ -10,12 +10,15 @@ import { type Settled, type Span, TimeView } from "../charts/view";
 import type { Report } from "../document";
 import { el, section } from "../dom";
 import { type Layout, layoutOf, outerOf, secondsShown } from "../layout";
+import { areQuerySets } from "../reading";
 import type { Scene } from "../scene";
 import type { View } from "../state";
 import { Strip } from "./strip";
 
 /** A cursor moved by keys is read out when it has stood so long, milliseconds. */
 const READ_AFTER_MS = 500;
+/** Charts that say nothing of passes over a query set, whose transactions have little in common. */
+const OF_TRANSACTIONS = ["throughput", "latency"];
 const GROUPS: [Panel["group"], string][] = [
   ["load", "Load"],
   ["host", "The servers' hosts"],
@@ -52,6 +55,7 @@ export class TimeSection {
   #layout: Layout | null = null;
   #state: View | null = null;
   #height = 0;
+  #ofQueries = false;
   #toolbarForm = "";
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -83,13 +87,14 @@ export class TimeSection {
     const layout = layoutOf(scene, state);
     this.#layout = layout;
     this.#state = state;
+    this.#ofQueries = areQuerySets(scene.reports);
     const outer = layout.axis === "time" ? outerOf(scene, layout.whole) : layout.whole;
     this.#view.settle(layout.whole, state.span === null ? null : within(state.span, outer));
     this.#view.bands = layout.bands;
     const { panels, missing } = panelsOf(
       layout.lanes,
       scene.streams.length > 1,
-      (chart) => isShown(chart, state),
+      (chart) => this.#isShown(chart),
       scene.lanes.length > 1,
     );
     this.#place(panels, layout);
@@ -182,11 +187,7 @@ export class TimeSection {
       this.#toolbarForm = form;
       const open = this.#toolbar.querySelector("details")?.open ?? false;
       const focused = document.activeElement?.getAttribute("data-focus");
-      this.#toolbar.replaceChildren(
-        ...this.#choices(layout),
-        this.#zoomButtons(),
-        this.#chooser(state, panels),
-      );
+      this.#toolbar.replaceChildren(...this.#choices(layout), this.#zoomButtons(), this.#chooser(panels));
       const chooser = this.#toolbar.querySelector("details");
       if (chooser !== null) chooser.open = open;
       if (focused != null)
@@ -258,16 +259,16 @@ export class TimeSection {
   }
 
   /** Which charts there are, each to be turned on or off. */
-  #chooser(state: View, panels: Panel[]): HTMLElement {
+  #chooser(panels: Panel[]): HTMLElement {
     const drawn = new Set(panels.map(({ chart }) => chart));
     const boxes = [...OWN_CHARTS, ...METRIC_CHARTS].map((chart) => {
       const box = el("input", {
         type: "checkbox",
         "data-focus": `chart-${chart.id}`,
-        checked: isShown(chart.id, state),
+        checked: this.#isShown(chart.id),
       });
-      box.addEventListener("change", () => this.#toggleChart(chart.id, chart.usual, box.checked));
-      const nothing = isShown(chart.id, state) && !drawn.has(chart.id);
+      box.addEventListener("change", () => this.#toggleChart(chart.id, box.checked));
+      const nothing = this.#isShown(chart.id) && !drawn.has(chart.id);
       return el(
         "label",
         { class: nothing ? "unknown" : undefined },
@@ -284,7 +285,18 @@ export class TimeSection {
     );
   }
 
-  #toggleChart(id: string, usual: boolean, on: boolean): void {
+  #isShown(chart: string): boolean {
+    const chosen = this.#isUsual(chart) ? this.#state?.less : this.#state?.more;
+    return this.#isUsual(chart) !== (chosen?.includes(chart) ?? false);
+  }
+
+  #isUsual(chart: string): boolean {
+    if (this.#ofQueries && OF_TRANSACTIONS.includes(chart)) return false;
+    return [...OWN_CHARTS, ...METRIC_CHARTS].find(({ id }) => id === chart)?.usual ?? true;
+  }
+
+  #toggleChart(id: string, on: boolean): void {
+    const usual = this.#isUsual(id);
     const { more, less } = this.#state ?? { more: [], less: [] };
     const without = (list: string[]) => list.filter((other) => other !== id);
     this.#choose(
@@ -333,11 +345,6 @@ export class TimeSection {
       this.#aloud.textContent = [place, ...values].filter((part) => part !== "").join(". ");
     }, READ_AFTER_MS);
   }
-}
-
-function isShown(chart: string, state: View): boolean {
-  const usual = [...OWN_CHARTS, ...METRIC_CHARTS].find(({ id }) => id === chart)?.usual ?? true;
-  return usual ? !state.less.includes(chart) : state.more.includes(chart);
 }
 
 /** A span as far as there is anything; all of it may lie before or behind the stages. */

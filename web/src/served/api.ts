@@ -34,6 +34,13 @@ export interface RunEntry {
     rate_per_s: number | null;
     rate_end_per_s: number | null;
     tps: number;
+    /** Left out where the load is no query set. */
+    passes?: {
+      /** Null where not all queries ran. */
+      total_s: number | null;
+      queries: number;
+      ran: number;
+    };
   }[];
   /** Codes of its findings; null until it has ended, and of runs that an earlier dyno stored. */
   findings: { invalid: string[]; doubt: string[] } | null;

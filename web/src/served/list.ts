@@ -2,7 +2,7 @@
 // chosen to be laid over each other.
 
 import { type Child, el, orUnknown, table, timeOf } from "../dom";
-import { count, duration, long, short } from "../format";
+import { count, duration, long, seconds, short } from "../format";
 import { morph } from "../morph";
 import { clientsText } from "../reading";
 import { liveBadge } from "../sections/answer";
@@ -278,9 +278,17 @@ function inOrder({ targets, series }: RunEntry): RunEntry["series"] {
   );
 }
 
-/** `pg read 84.9k TPS at 8 clients`, `read 4.99k TPS at 5,000/s`. */
+/** `pg read 84.9k TPS at 8 clients`, `read 4.99k TPS at 5,000/s`, `pg queries 1.12 s a pass`. */
 export function headline(run: Pick<RunEntry, "targets">, series: RunEntry["series"][number]): string {
   const whose = run.targets.length > 1 ? `${series.target} ` : "";
+  const { passes } = series;
+  if (passes !== undefined) {
+    const figure =
+      passes.total_s === null
+        ? `${count(passes.ran)} of ${count(passes.queries)} queries`
+        : `${seconds(passes.total_s)} s a pass`;
+    return `${whose}${series.series} ${figure}`;
+  }
   return `${whose}${series.series} ${short(series.tps)} TPS at ${loadText(series)}`;
 }
 

@@ -6,7 +6,7 @@ import type { Report } from "../document";
 import { el } from "../dom";
 import { clock, long } from "../format";
 import { ReportPage } from "../page";
-import { clientsText, isLive } from "../reading";
+import { clientsText, isLive, kindText } from "../reading";
 import { type Address, towards } from "../state";
 import { ApiError, askComparison, askReport, POINTS_MOST } from "./api";
 import { type Comparison, comparisonSection } from "./comparison";
@@ -154,8 +154,10 @@ export class Watch {
         // While targets take turns, the last figure of the one that waits is an old one.
         const running = (load.t_s.at(-1) ?? Number.NEGATIVE_INFINITY) > report.run.seconds - STALE_S;
         if (!running || stage === undefined) return [];
-        stages.push(`${target}: ${stage.series}, ${stage.kind}, ${clientsText(stage)}`);
-        return [`${stream > 0 ? stage.series : target} ${long(load.tps.at(-1))} TPS`];
+        stages.push(`${target}: ${stage.series}, ${kindText(stage)}, ${clientsText(stage)}`);
+        return [
+          `${stream > 0 ? stage.series : target} ${long(load.tps.at(-1))} ${stage.pass === true ? "queries/s" : "TPS"}`,
+        ];
       }),
     );
     const at = Math.max(0, ...live.map(({ run }) => run.seconds));

@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { COMPARISON } from "../comparison";
 import { duelReport } from "../duel";
 import { syntheticReport } from "../fixture";
+import { passesReport } from "../passes";
 import { Browser, findBrowser, pageWith } from "./built";
 import { LOOKS, sidewaysScroll } from "./looks";
 import { FixtureServer } from "./server";
@@ -50,6 +51,10 @@ describe.skipIf(executable === undefined)("axe-core", () => {
     "a report of two targets": () => ({
       source: { html: pageWith(duelReport({ name: "duel", steps: 12, stepSeconds: 6 })) },
       until: "canvas",
+    }),
+    "a report of a query set": () => ({
+      source: { html: pageWith(passesReport()) },
+      until: "#queries table",
     }),
     "a live run": () => ({ source: { url: `${url}?run=going` }, until: ".live-figures" }),
     "the list of runs": () => ({ source: { url }, until: ".runs tbody tr" }),

@@ -4,7 +4,7 @@ use dyno_results::document::{Passes, QueryTimes, Report, Series};
 use dyno_results::format;
 
 use crate::subject::TargetNames;
-use crate::text::{DOT, Paint, Sheet, pad_end, visible};
+use crate::text::{self, DOT, Paint, Sheet, pad_end, visible};
 
 /// Between the columns.
 const GAP: &str = "   ";
@@ -31,9 +31,11 @@ pub(super) fn table(
     sheet.paragraph(label, &format!("{heading}{DOT}{clients}{DOT}{of}{what}"), Paint::faint);
     let columns: Vec<String> = all.iter().map(|series| visible(&series.target).into_owned()).collect();
     let width = columns.iter().map(String::len).max().unwrap_or(0).max(COLUMN_MIN);
+    let of_queries = passes[0].queries.iter().map(|query| text::width(&visible(&query.query)));
+    let name_width = of_queries.max().unwrap_or(0).max(COLUMN_MIN);
     let row = |name: &str, values: &[String]| {
         let values: Vec<String> = values.iter().map(|value| format!("{value:>width$}")).collect();
-        format!("{}{GAP}{}", pad_end(name, COLUMN_MIN), values.join(GAP)).trim_end().to_owned()
+        format!("{}{GAP}{}", pad_end(name, name_width), values.join(GAP)).trim_end().to_owned()
     };
     if names.are_several() {
         let head = sheet.paint.faint(&row("", &columns));
@@ -53,9 +55,11 @@ pub(super) fn table(
         let line = sheet.paint.strong(&row(name, &seconds(pick)));
         sheet.row("", &line);
     }
-    let qph: Vec<String> =
-        passes.iter().map(|passes| passes.qph.map_or(format::UNKNOWN.to_owned(), format::short)).collect();
-    sheet.row("", &row("QPH", &qph));
+    // Queries without a scale have none.
+    if passes.iter().any(|passes| passes.qph.is_some()) {
+        let qph = passes.iter().map(|passes| passes.qph.map_or(format::UNKNOWN.to_owned(), format::short));
+        sheet.row("", &row("QPH", &qph.collect::<Vec<_>>()));
+    }
     let compared = passes.len() > 1;
     let answers: Vec<String> = passes.iter().map(|passes| answers(passes, compared)).collect();
     sheet.row("", &row("answers", &answers));

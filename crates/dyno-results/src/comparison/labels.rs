@@ -19,6 +19,8 @@ fn labels(key: &'static str) -> (&'static str, &'static str) {
         "p99" => ("latency, p99", key),
         "p99.9" => ("latency, p99.9", key),
         "max" => ("latency, highest", key),
+        "pass" => ("a pass over all queries", key),
+        "geometric_mean" => ("geometric mean of the queries", "geo. mean"),
         "errors" => ("failed or of unknown outcome", key),
         "server_cpu" => ("CPU of the server, per transaction", "CPU/tx"),
         "disk_read_bytes" => ("read from disk, per transaction", "read/tx"),

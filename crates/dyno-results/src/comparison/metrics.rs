@@ -6,6 +6,7 @@ use super::side::{Figure, Member};
 use super::spread::{LatencySpreads, Spread};
 use crate::document::{Costs, Percentiles, Series, StageResult};
 use crate::headline::Demand;
+use crate::passes;
 
 /// A row of the table.
 pub(super) struct ComparedMetric {
@@ -60,6 +61,16 @@ pub(super) const OF_STAGES: &[ComparedMetric] = &[
     disk_operations("disk_read_operations", |_, stage| of_costs(stage, |costs| costs.disk_read_operations)),
     disk_operations("disk_write_operations", |_, stage| of_costs(stage, |costs| costs.disk_write_operations)),
     cost("wal_bytes", "bytes", |_, stage| of_costs(stage, |costs| costs.wal_bytes)),
+];
+
+/// What a pass over a query set tells. Its queries have little in common: neither their rate nor their percentiles say much.
+pub(super) const OF_PASSES: &[ComparedMetric] = &[
+    latency("pass", |_, pass| Some((passes::total_s(pass)? * 1e6, None))),
+    latency("geometric_mean", |_, pass| Some((passes::geometric_mean_s(pass)? * 1e6, None))),
+    plain("errors", "share", Better::Lower, errors),
+    cost("server_cpu", "us", |_, stage| of_costs(stage, |costs| costs.server_cpu_us)),
+    disk_bytes("disk_read_bytes", |_, stage| of_costs(stage, |costs| costs.disk_read_bytes)),
+    disk_bytes("disk_write_bytes", |_, stage| of_costs(stage, |costs| costs.disk_write_bytes)),
 ];
 
 pub(super) fn throughput(_: &Evidence, stage: &StageResult) -> Option<(f64, Option<Spread>)> {

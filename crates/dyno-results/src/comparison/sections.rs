@@ -63,17 +63,23 @@ impl<'a> SharedParts<'a> {
         let mut sections: Vec<(Section, Vec<Draft>)> = self
             .headline_picks()
             .iter()
-            .map(|picks| self.section(SectionKind::Headline, picks, metrics::OF_STAGES))
+            .map(|picks| self.section(SectionKind::Headline, picks, self.metrics()))
             .collect();
         if sections.iter().all(|(section, _)| !section.same_load)
             && let Some(demand) = self.common_rung()
         {
             let picks = self.rung_picks(demand);
-            sections.push(self.section(SectionKind::CommonLoad, &picks, metrics::OF_STAGES));
+            sections.push(self.section(SectionKind::CommonLoad, &picks, self.metrics()));
         }
         sections.extend(self.peaks(sides));
         let (sections, drafts): (Vec<Section>, Vec<Vec<Draft>>) = sections.into_iter().unzip();
         sections.into_iter().zip(decide(drafts)).map(|(section, rows)| Section { rows, ..section }).collect()
+    }
+
+    /// What the stages of a series tell.
+    fn metrics(&self) -> &'static [ComparedMetric] {
+        let are_passes = self.present().flatten().all(|(_, series)| series.passes.is_some());
+        if are_passes { metrics::OF_PASSES } else { metrics::OF_STAGES }
     }
 
     /// A section whose rows are still to be decided.
@@ -88,7 +94,7 @@ impl<'a> SharedParts<'a> {
         let same_load = first.is_some() && demands.all(|demand| demand == first);
         let row = |metric: &ComparedMetric| {
             let mut draft = self.of_picks((metric.key, metric.unit, metric.better), picks, metric.figure);
-            draft.primary = kind == SectionKind::Headline && metric.key == "throughput";
+            draft.primary = kind == SectionKind::Headline && matches!(metric.key, "throughput" | "pass");
             if metric.latency && !same_load {
                 draft.contrasts.iter_mut().flatten().for_each(|ratio| ratio.set_aside(Verdict::OtherLoad));
             }

@@ -114,6 +114,25 @@ fn compared(report: &Report) -> (Vec<u32>, f64) {
 }
 
 #[test]
+fn the_list_has_the_seconds_of_passes() {
+    let mut fixture = started();
+    for level in [1000, 3000, 2000] {
+        fixture.play(&FixtureStage::write(StageKind::Hold, 1, &wobble(level, 5)));
+    }
+    let mut folded = Fold::new();
+    for stamped in &mut fixture.events {
+        if let crate::event::Event::StageStarted(stage) = &mut stamped.event {
+            stage.pass = true;
+        }
+        folded.add(stamped);
+    }
+    let listed = Content::of(&folded.outline());
+    assert_eq!(listed, Content::of(&fold(&fixture.events)));
+    let passes = listed.series[0].passes.as_ref().unwrap();
+    assert_eq!((passes.total_s.is_some(), passes.queries, passes.ran), (true, 1, 1));
+}
+
+#[test]
 fn report_list_findings_and_comparison_name_the_same_stages() {
     for (what, events, expected) in runs() {
         let report = fold(&events);

@@ -82,6 +82,7 @@ static CATALOG: Catalog = Catalog {
     columns: "SELECT table, name, multiIf(match(type, 'String'), concat(type, ' (char, varchar, text)'), \
                      match(type, 'DateTime'), concat(type, ' (timestamp)'), type), is_in_primary_key \
               FROM system.columns WHERE database = currentDatabase() AND table {names} ORDER BY table, position",
+    described: None,
     // Those that leave parts of a table out find no row.
     indexes: "SELECT '', '', '' WHERE 0",
     foreign_keys: "SELECT '', '', '' WHERE 0",

@@ -9,7 +9,6 @@ mod inspect;
 mod rows;
 mod session;
 mod settings;
-mod text;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;

@@ -19,8 +19,9 @@ use ureq::{Agent, Body};
 use super::error::{CONNECTION_LOST, NOT_CLICKHOUSE, other};
 use super::http::Server;
 use super::rows::{self, Unfinished};
-use super::text;
+
 use crate::settings::url::encode;
+use crate::sql_text as text;
 
 /// How rows come back.
 const FORMAT: &str = "default_format=TabSeparatedWithNamesAndTypes";

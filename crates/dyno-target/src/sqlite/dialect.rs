@@ -61,6 +61,7 @@ static CATALOG: Catalog = Catalog {
     columns: "SELECT t.name, c.name, c.type, CASE WHEN c.pk > 0 THEN 1 ELSE 0 END \
               FROM sqlite_schema t, pragma_table_info(t.name) c \
               WHERE t.name {names} AND t.type IN ('table', 'view') ORDER BY t.name, c.cid",
+    described: None,
     indexes: "SELECT t.name, i.name, c.name FROM sqlite_schema t, pragma_index_list(t.name) i, pragma_index_info(i.name) c \
               WHERE t.name {names} AND t.type = 'table' AND c.seqno = 0 AND NOT i.partial",
     foreign_keys: "SELECT t.name, f.\"from\", f.\"table\" FROM sqlite_schema t, pragma_foreign_key_list(t.name) f \

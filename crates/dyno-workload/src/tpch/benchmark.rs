@@ -8,11 +8,10 @@ use dyno_target::catalog::{self, Names};
 use dyno_target::connection::{Connection, QueryError};
 use serde::{Deserialize, Serialize};
 
-use super::family::{Indexes, Queries, TpchOptions};
-use super::load::Load;
+use super::family::{Indexes, Parameters, Queries, TpchOptions};
 use super::rows::TpchRows;
 use super::schema::{Scale, Table};
-use super::{NAME, QUERIES, TERMS};
+use super::{NAME, QUERIES, TERMS, answers, load};
 use crate::benchmark::{
     Baseline, Benchmark, BenchmarkError, Dataset, Progress, RowCounter, Series, SeriesLoad, Site, dialect,
 };
@@ -21,6 +20,7 @@ use crate::dataset::{
     disk, numbers, standing,
 };
 use crate::family::ScaleOption;
+use crate::query_set::QueryLoad;
 
 /// The scale where the user does not say.
 const SCALE: f64 = 1.0;
@@ -87,9 +87,12 @@ impl Benchmark for TpchBenchmark {
             return Ok(None);
         };
         let (parameters, dialect) = (self.options.parameters.unwrap_or_default(), dialect(connection)?);
+        let (scale, is_validation) = (recipe.scale(), parameters == Parameters::Validation);
+        let has_answers = is_validation && scale.factor().to_bits() == 1.0_f64.to_bits();
         let load = move |queries: Queries| TpchLoad {
             queries,
-            load: Load::new(queries.order, parameters, recipe.scale(), dialect),
+            has_answers,
+            load: load::load(queries.order, parameters, scale, dialect),
         };
         let tables = Table::ALL.map(|table| table.name().to_owned()).into();
         let counts: Option<Box<dyn RowCounter>> = Some(Box::new(Counter));
@@ -146,7 +149,9 @@ impl RowCounter for Counter {
 /// One of the workloads on data that is there.
 struct TpchLoad {
     queries: Queries,
-    load: Load,
+    /// The specification says what they return.
+    has_answers: bool,
+    load: QueryLoad,
 }
 
 impl SeriesLoad for TpchLoad {
@@ -159,7 +164,15 @@ impl SeriesLoad for TpchLoad {
     }
 
     fn answers(&self) -> Vec<QueryAnswer> {
-        self.load.take_answers()
+        let mut found = self.load.take_answers();
+        if self.has_answers {
+            found.iter_mut().for_each(answers::validate);
+        }
+        found
+    }
+
+    fn failures(&self) -> Vec<String> {
+        self.load.take_failures()
     }
 
     fn baseline(&self, _: &mut Connection) -> Result<Option<Baseline>, BenchmarkError> {

@@ -5,29 +5,21 @@ use dyno_target::product::Dialect;
 use tpchgen::q_and_a::queries;
 
 /// A query as it is sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Query {
-    pub number: u8,
-    pub sql: String,
-}
-
-impl Query {
-    pub(super) fn new(number: u8, values: &[String], dialect: &Dialect) -> Self {
-        let text = queries::query(number.into()).unwrap_or_default();
-        let mut sql = plain(number, text);
-        // `:10` before `:1`.
-        for (at, value) in values.iter().enumerate().rev() {
-            sql = sql.replace(&format!(":{}", at + 1), value);
-        }
-        if let Some(limit) = limit(number) {
-            sql += &format!("\nlimit {limit}");
-        }
-        for (from, to) in dialect.query_texts {
-            sql = sql.replace(from, to);
-        }
-        sql += dialect.query_end;
-        Self { number, sql }
+pub(super) fn text(number: u8, values: &[String], dialect: &Dialect) -> String {
+    let text = queries::query(number.into()).unwrap_or_default();
+    let mut sql = plain(number, text);
+    // `:10` before `:1`.
+    for (at, value) in values.iter().enumerate().rev() {
+        sql = sql.replace(&format!(":{}", at + 1), value);
     }
+    if let Some(limit) = limit(number) {
+        sql += &format!("\nlimit {limit}");
+    }
+    for (from, to) in dialect.query_texts {
+        sql = sql.replace(from, to);
+    }
+    sql += dialect.query_end;
+    sql
 }
 
 /// `Q1`
@@ -86,7 +78,7 @@ mod tests {
                 assert_eq!(drawn.len(), of_validation.len(), "Q{number}");
                 assert!(drawn.iter().all(|value| !value.is_empty()), "Q{number}: {drawn:?}");
             }
-            let query = Query::new(number, &of_validation, &dialect).sql;
+            let query = text(number, &of_validation, &dialect);
             assert!(!query.contains(':') && !query.contains(';'), "{query}");
             let text = queries::query(number.into()).unwrap();
             let holes = (1..=10).filter(|hole| text.contains(&format!(":{hole}"))).count();
@@ -98,7 +90,7 @@ mod tests {
     #[test]
     fn what_products_read_differently_is_said_in_one_way() {
         let dialect = Dialect::of_wire(false);
-        let query = |number| Query::new(number, &parameters::of_validation(number, 1.0), &dialect).sql;
+        let query = |number| text(number, &parameters::of_validation(number, 1.0), &dialect);
         assert!(query(1).contains("interval '90' day\n"), "{}", query(1));
         assert!(
             query(13).ends_with("custdist desc,\n\tc_count desc") && query(13).contains(") as c_orders\n")
@@ -106,6 +98,6 @@ mod tests {
         assert!(query(15).starts_with("with revenue (supplier_no, total_revenue) as (\n"), "{}", query(15));
         assert!(query(18).ends_with("limit 100"));
         let other = Dialect { query_texts: &[("interval '90' day", "90")], query_end: " END", ..dialect };
-        assert!(Query::new(1, &["90".to_owned()], &other).sql.contains("- 90\n"));
+        assert!(text(1, &["90".to_owned()], &other).contains("- 90\n"));
     }
 }

@@ -166,6 +166,9 @@ impl<'a> PhaseRun<'a> {
             });
             joined.collect()
         });
+        for said in self.loads.iter().flat_map(|load| load.failures()) {
+            context.stream.notice(target, system.stages.last(), said);
+        }
         system.stages.take_over(self.streams.iter_mut().map(|stream| &mut stream.stages));
         // What ended one of them says more than that the others were ended with it.
         let mut failures: Vec<Failure> = ran.into_iter().filter_map(Result::err).collect();
@@ -220,8 +223,8 @@ impl<'a> PhaseRun<'a> {
     pub(super) fn end(mut self, context: &Context<'_>, system: &mut System<'_>) -> Result<(), Failure> {
         self.disconnect();
         for (stream, load) in self.streams.iter().zip(&self.loads) {
-            let answers = load.answers();
-            verification::answers(context, system.name(), &stream.plan.workload, &answers);
+            let mut answers = load.answers();
+            verification::answers(context, system.name(), stream.plan, &mut answers);
             for answer in answers {
                 let (target, series) = (system.name().to_owned(), stream.plan.name.clone());
                 context.stream.emit(Event::Answer(Answer { target, series, answer }));
@@ -349,6 +352,7 @@ impl Load {
             // It is there, since data was provided.
             LoadSource::Family(place) => Arc::from(system.load(*place).ok_or(Failure::SystemBroken)?),
             LoadSource::Script(script) => Arc::from(load_of_script(script, stream, threads, seed)?),
+            LoadSource::Queries(folder) => Arc::from(folder.load()),
         };
         let workload = series.workload();
         Ok(Self { series, workload })

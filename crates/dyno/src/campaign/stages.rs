@@ -101,7 +101,7 @@ impl Stages {
         let id = context.stream.begin_stage(announced(subject, &order));
         self.last = Some(id);
         order.stage = id;
-        let mut observer = Observer::new(context, subject.target, id);
+        let mut observer = Observer::new(context, subject, id);
         let ran = engine.run_stage(&order, end, &mut |observation| observer.see(observation));
         let outcome = ran.as_ref().copied().unwrap_or_else(|_| observer.broken_off());
         context.stream.emit(Event::StageFinished(finished(id, &outcome)));
@@ -219,6 +219,8 @@ fn ended_early(context: &Context<'_>) -> Failure {
 struct Observer<'a> {
     context: &'a Context<'a>,
     target: &'a str,
+    /// Each query is told that failed.
+    by_query: bool,
     stage: u32,
     /// How long the load has lasted.
     seconds: f64,
@@ -231,10 +233,11 @@ struct Observer<'a> {
 }
 
 impl<'a> Observer<'a> {
-    fn new(context: &'a Context<'a>, target: &'a str, stage: u32) -> Self {
+    fn new(context: &'a Context<'a>, subject: &StageSubject<'a>, stage: u32) -> Self {
         Self {
             context,
-            target,
+            target: subject.target,
+            by_query: subject.pass.is_some(),
             stage,
             seconds: 0.0,
             told: Done::default(),
@@ -263,7 +266,10 @@ impl<'a> Observer<'a> {
                 let cause = error.server_error().and_then(Cause::of);
                 let helps = cause.and_then(advice);
                 let told = helps.map_or_else(|| text.clone(), |helps| format!("{text}; {helps}"));
-                self.context.stream.notice(self.target, Some(self.stage), told);
+                let is_statement = matches!(&error, SessionError::Server(server) if !server.ends_session());
+                if !(self.by_query && is_statement) {
+                    self.context.stream.notice(self.target, Some(self.stage), told);
+                }
                 // What a server says that shuts down goes before how its connections fail then. One that closes a
                 // session because of what came over it is still there.
                 match &error {

@@ -1,6 +1,7 @@
 //! Whether the database holds what it acknowledged: its data is read before a load and compared after it. A
 //! check that is not made is told as well as one that fails. Never looks while the load moves.
 
+use dyno_results::answer;
 use dyno_results::event::{Check, Event, QueryAnswer};
 use dyno_results::format;
 use dyno_workload::benchmark::{Baseline, Done, SeriesLoad};
@@ -16,6 +17,8 @@ use crate::plan::StreamPlan;
 const NOT_MADE: &str = "data-after-load";
 /// Queries return what the specification of their workload says.
 const ANSWERS: &str = "answers-of-specification";
+/// Queries return what an earlier run has recorded.
+const RECORDED: &str = "answers-as-recorded";
 /// Targets that are compared hold the same data.
 const SAME_DATA: &str = "same-data";
 
@@ -109,22 +112,36 @@ impl Verification {
     }
 }
 
-/// Tells of answers that were compared with those of the workload's specification.
-pub(super) fn answers(context: &Context<'_>, target: &str, workload: &str, answers: &[QueryAnswer]) {
+/// Compares answers with those that were recorded, and tells of those that were compared with any that are known to be right.
+pub(super) fn answers(context: &Context<'_>, target: &str, stream: &StreamPlan, answers: &mut [QueryAnswer]) {
+    let tell = |name: &str, valid: usize, known: usize, right: &str| {
+        if known > 0 {
+            context.stream.emit(Event::Check(Check {
+                target: target.to_owned(),
+                workload: stream.workload.clone(),
+                name: name.to_owned(),
+                passed: Some(valid == known),
+                expected: Some(known.to_string()),
+                found: Some(valid.to_string()),
+                detail: format!("{valid} of {known} answers are {right}"),
+            }));
+        }
+    };
     let known: Vec<bool> = answers.iter().filter_map(|answer| answer.validated).collect();
     let valid = known.iter().filter(|valid| **valid).count();
-    if known.is_empty() {
-        return;
+    tell(ANSWERS, valid, known.len(), "those of the specification");
+    let Some(recorded) = &stream.answers else { return };
+    let (mut known, mut valid) = (0, 0);
+    for answer in answers {
+        let Some(expected) = recorded.answer(&stream.name, &answer.query) else { continue };
+        let differs = answer::difference_of(expected, answer);
+        known += 1;
+        valid += usize::from(differs.is_none());
+        if answer.wrong.is_none() {
+            (answer.validated, answer.recorded, answer.wrong) = (Some(differs.is_none()), true, differs);
+        }
     }
-    context.stream.emit(Event::Check(Check {
-        target: target.to_owned(),
-        workload: workload.to_owned(),
-        name: ANSWERS.to_owned(),
-        passed: Some(valid == known.len()),
-        expected: Some(known.len().to_string()),
-        found: Some(valid.to_string()),
-        detail: format!("{valid} of {} answers are those of the specification", known.len()),
-    }));
+    tell(RECORDED, valid, known, "as recorded");
 }
 
 fn compare(

@@ -6,10 +6,12 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use dyno_report::json::{self, Layout};
 use dyno_report::live::{Live, Mode};
 use dyno_report::page::{self, PageError};
 use dyno_report::summary;
 use dyno_report::terminal::Terminal;
+use dyno_results::answer::Recorded;
 use dyno_results::document::Report;
 use dyno_results::event::{Event, Finding, Severity, StageKind, Started};
 use dyno_results::spec::RunSpec;
@@ -26,7 +28,7 @@ use crate::plan::Plan;
 use crate::{DONE, INCOMPLETE, INVALID, NOT_STARTED, NOT_WRITTEN, interrupt, place, secrets};
 
 pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
-    let RunArguments { what, rerun, runs, json, html, quiet, strict, live, store } = arguments;
+    let RunArguments { what, rerun, runs, json, html, record, quiet, strict, live, store } = arguments;
     let again = rerun.is_some();
     let base = match rerun {
         None => None,
@@ -34,7 +36,8 @@ pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
             let opened = place::open_stored(&store)?;
             let stored = opened.report(&run)?.run;
             if let Some(front_end) = &stored.spec.front_end {
-                let alone = what.is_empty() && !(json || quiet || strict) && html.is_none() && live.is_none();
+                let written = html.is_some() || record.is_some() || live.is_some();
+                let alone = what.is_empty() && !(json || quiet || strict || written);
                 if !alone || runs > 1 {
                     return Err(Failure::advised(
                         format!(
@@ -52,13 +55,18 @@ pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
     let named_seed = what.flags.run.seed;
     let spec = specification(what, base, quiet)?;
     let mut plan = Plan::resolve(spec.clone(), seed_from_clock())?;
-    if let Some(path) = &html {
+    if record.is_some()
+        && plan.phases.iter().flat_map(|phase| &phase.streams).all(|stream| stream.pass.is_none())
+    {
+        return Err(Failure::wrong("--record is for queries that are run in passes"));
+    }
+    for path in html.iter().chain(&record) {
         place::check_writable(path)?;
     }
     let stop = interrupt::stop_flag();
     let store = place::open_store(&store)?;
     let live = live.map(|listen| LivePage::open(store.path(), &listen)).transpose()?;
-    let outputs = ReportOutputs { json, html: html.as_deref(), quiet, strict };
+    let outputs = ReportOutputs { json, html: html.as_deref(), record: record.as_deref(), quiet, strict };
     let mut names = Vec::new();
     let mut all = || {
         let mut code = DONE;
@@ -123,6 +131,7 @@ fn run_front_end(command: &[String], store: &Path) -> Result<u8, Failure> {
 struct ReportOutputs<'a> {
     json: bool,
     html: Option<&'a Path>,
+    record: Option<&'a Path>,
     quiet: bool,
     strict: bool,
 }
@@ -177,12 +186,26 @@ fn once(
         tell(&failure);
         code = code.max(if measured { INCOMPLETE } else { NOT_STARTED });
     }
-    if let Some(failure) = pages.failure {
+    let recorded = outputs.record.map(|path| record_answers(&report, plan, path));
+    for failure in [pages.failure, recorded.and_then(Result::err)].into_iter().flatten() {
         // The run itself is whole and stored.
         tell(&failure);
         code = code.max(NOT_WRITTEN);
     }
     Ok(code)
+}
+
+/// Writes what queries returned on the first target.
+fn record_answers(report: &Report, plan: &Plan, path: &Path) -> Result<(), Failure> {
+    let target = plan.targets.first().map_or("", |target| target.name.as_str());
+    let recorded = Recorded::of(&report.answers, target);
+    if recorded.answers.is_empty() {
+        let what = format!("{} was not written: there is no answer of {target} to record", path.display());
+        return Err(Failure::wrong(what));
+    }
+    let mut text = Vec::new();
+    json::write(&recorded, Layout::Pretty, &mut text)?;
+    place::write_named(path, &String::from_utf8_lossy(&text))
 }
 
 /// Whether any transaction ended well, but for those of warm-ups.

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use dyno_results::spec::{Course, LoadSpec, PhaseSpec, Protocol, RunSpec, StreamSpec, Time};
-use dyno_target::files;
-use dyno_workload::benchmark::{Series, SqlScript};
+use dyno_workload::benchmark::{QueryFolder, Series, SqlScript};
 
-use super::{LoadSource, PhasePlan, StreamPlan, TargetPlan, within};
+use super::{LoadSource, PhasePlan, StreamPlan, TargetPlan, files, within};
 use crate::failure::Failure;
 
 /// Tries for a transaction where none are named.
@@ -68,10 +68,11 @@ fn name_apart(asked: &[PhaseSpec], phases: &mut [PhasePlan]) -> Result<(), Failu
     }
 }
 
-/// `select-only` of `tpcb/select-only`, `big` of `./big.sql`.
+/// `select-only` of `tpcb/select-only`, `big` of `./big.sql`, `nightly` of `./nightly/`.
 fn last_part(workload: &str) -> String {
     let last = Path::new(workload).file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    last.unwrap_or_else(|| workload.to_owned())
+    // Such as `.`.
+    last.unwrap_or_else(|| "queries".to_owned())
 }
 
 impl PhasePlan {
@@ -143,9 +144,15 @@ impl StreamPlan {
         let pass = match &source {
             LoadSource::Family(place) => series[*place].pass,
             LoadSource::Script(_) => None,
+            LoadSource::Queries(folder) => Some(folder.pass()),
         };
         if let Some(unknown) = stream.systems.keys().find(|name| !targets.contains(&name.as_str())) {
             return Err(Failure::no_target("the load of a system", unknown, targets.iter().copied()));
+        }
+        let answers = stream.answers.as_deref().map(files::read_answers).transpose()?;
+        if answers.is_some() && pass.is_none() {
+            let what = format!("--answers is for queries that are run in passes, and {workload} is none");
+            return Err(Failure::wrong(what));
         }
         let mut courses = BTreeMap::new();
         for target in targets {
@@ -197,6 +204,7 @@ impl StreamPlan {
                 .insert(within("--max-tries", stream.max_tries, u32::MAX)?.unwrap_or(TRIES_DEFAULT)),
             time_limit: stream.time_limit.map(|limit| limit.0),
             pass,
+            answers: answers.map(Arc::new),
             connections,
             courses,
         })
@@ -242,24 +250,9 @@ impl StreamPlan {
         match &self.source {
             LoadSource::Family(place) => series.get(*place).is_none_or(|series| series.writes),
             LoadSource::Script(script) => script.writes(),
+            LoadSource::Queries(folder) => folder.writes(),
         }
     }
-}
-
-/// Reads the files of SQL that streams name: their text is kept with the specification.
-pub(super) fn read_scripts(spec: &mut RunSpec) -> Result<(), Failure> {
-    for stream in spec.phases.iter_mut().flat_map(|phase| &mut phase.streams) {
-        match &stream.workload {
-            Some(workload) if SqlScript::is_named(workload) && stream.script.is_none() => {
-                let path = Path::new(workload);
-                let text = files::read_to_string(path)
-                    .map_err(|source| Failure::read("the workload", path, &source))?;
-                stream.script = Some(text);
-            }
-            _ => {}
-        }
-    }
-    Ok(())
 }
 
 /// What a stream runs, and what it is called where it is alone.
@@ -268,6 +261,11 @@ fn source(stream: &StreamSpec, workload: &str, series: &[Series]) -> Result<(Loa
         let script = SqlScript::new(workload, text)
             .map_err(|error| Failure::wrong(format!("{workload} is no script: {error}")))?;
         return Ok((LoadSource::Script(script), last_part(workload)));
+    }
+    if !stream.queries.is_empty() {
+        let folder = QueryFolder::new(&stream.queries)
+            .map_err(|error| Failure::wrong(format!("{workload} is no set of queries: {error}")))?;
+        return Ok((LoadSource::Queries(folder), last_part(workload)));
     }
     let place = series.iter().position(|series| series.workload == workload);
     let place = place.ok_or_else(|| Failure::wrong(format!("no target runs {workload}")))?;

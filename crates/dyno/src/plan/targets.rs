@@ -7,7 +7,7 @@ use dyno_target::embedded::{Profile, ServerSpec};
 use dyno_target::probe::NodeExporter;
 use dyno_target::settings::without_password;
 use dyno_target::{Capabilities, Environment, Target};
-use dyno_workload::benchmark::{Benchmark, ScriptsBenchmark, SqlScript};
+use dyno_workload::benchmark::{Benchmark, ScriptsBenchmark};
 use dyno_workload::registry::{self, Selection};
 
 use crate::failure::Failure;
@@ -76,12 +76,14 @@ pub(super) fn expand_families(spec: &mut RunSpec) -> Result<(), Failure> {
         };
         let Some(stream) = alone else {
             for stream in &mut phase.streams {
-                stream.workload = Some(one_workload(stream.workload.as_deref().unwrap_or(usual))?);
+                if !stream.has_texts() {
+                    stream.workload = Some(one_workload(stream.workload.as_deref().unwrap_or(usual))?);
+                }
             }
             spec.phases.push(phase);
             continue;
         };
-        if stream.workload.as_deref().is_some_and(SqlScript::is_named) {
+        if stream.has_texts() {
             spec.phases.push(phase);
             continue;
         }
@@ -95,9 +97,6 @@ pub(super) fn expand_families(spec: &mut RunSpec) -> Result<(), Failure> {
 
 /// The one workload that a stream names, by its whole name.
 fn one_workload(named: &str) -> Result<String, Failure> {
-    if SqlScript::is_named(named) {
-        return Ok(named.to_owned());
-    }
     match registry::find(named)?.workloads() {
         [only] => Ok((*only).to_owned()),
         several => Err(Failure::wrong(format!(
@@ -110,9 +109,9 @@ fn one_workload(named: &str) -> Result<String, Failure> {
 /// The targets with what is run on each. Their URLs are left in the specification without passwords.
 pub(super) fn resolve(spec: &mut RunSpec) -> Result<Vec<TargetPlan>, Failure> {
     let streams = spec.phases.iter().flat_map(|phase| &phase.streams);
-    let workloads = streams.filter_map(|stream| stream.workload.as_deref());
+    let named = streams.filter(|stream| !stream.has_texts());
     let mut selection: Option<Selection> = None;
-    for workload in workloads.filter(|workload| !SqlScript::is_named(workload)) {
+    for workload in named.filter_map(|stream| stream.workload.as_deref()) {
         let more = registry::find(workload)?;
         selection = Some(match selection {
             Some(all) => all.and(&more)?,
@@ -215,7 +214,7 @@ fn benchmark(
         Some(selection) => Ok(selection.benchmark(&data, target)?),
         None if data.is_empty() => Ok(Box::new(ScriptsBenchmark)),
         None => Err(Failure::wrong(
-            "a file of SQL runs on tables that are there: leave out the options of a workload's data",
+            "files of SQL run on tables that are there: leave out the options of a workload's data",
         )),
     }
 }

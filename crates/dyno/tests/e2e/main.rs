@@ -12,6 +12,7 @@ mod hooks;
 mod mysql;
 mod named;
 mod processes;
+mod query_sets;
 mod ramps;
 mod refusals;
 mod report;

@@ -67,6 +67,29 @@ fn two_single_runs_are_told_and_not_tested() {
 }
 
 #[test]
+fn passes_over_a_query_set_are_compared_by_their_seconds() {
+    let passes = |name: &str| {
+        let mut fixture = run(name, &[], (1, 1000), 10);
+        fixture.events.iter_mut().for_each(|stamped| {
+            if let Event::StageStarted(stage) = &mut stamped.event {
+                stage.pass = true;
+            }
+        });
+        fixture
+    };
+    let comparison = compare(&[side("a", &passes("a")), side("b", &passes("b"))], 0).unwrap();
+    let headline = &comparison.series[0].sections[0];
+    let keys: Vec<&str> = headline.rows.iter().map(|row| row.key).collect();
+    assert_eq!(keys[..3], ["pass", "geometric_mean", "errors"]);
+    assert!(["throughput", "p50", "p99"].iter().all(|key| !keys.contains(key)), "{keys:?}");
+    let pass = row(headline, "pass");
+    assert_eq!(
+        (pass.unit, pass.verdicts, pass.cells[1].ratio.unwrap().value),
+        ("us", ["faster", "slower"], 1.0)
+    );
+}
+
+#[test]
 fn disk_traffic_of_other_things_has_no_ratio() {
     let counting = |keys: &[&str]| {
         let mut fixture = clean_fixture();

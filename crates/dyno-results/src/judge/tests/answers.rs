@@ -12,6 +12,7 @@ fn answer(target: &str, value: &str) -> Answer {
         digest: value.to_owned(),
         changed: 0,
         validated: None,
+        recorded: false,
         wrong: None,
     };
     Answer { target: target.to_owned(), series: "queries".to_owned(), answer }
@@ -67,6 +68,14 @@ fn an_answer_that_is_wrong_or_changes_is_found() {
         "answer-differs",
         Severity::Invalid,
         &["not that of the specification: it has 1"],
+    );
+    let mut other = answer("pg", "1");
+    (other.answer.recorded, other.answer.wrong) = (true, Some("row 1 is (1) instead of (2)".into()));
+    must_find(
+        &run(&["pg"], 3, vec![other]),
+        "answer-differs",
+        Severity::Invalid,
+        &["not the recorded one: row 1 is (1) instead of (2)"],
     );
     let mut changed = answer("pg", "1");
     changed.answer.changed = 2;

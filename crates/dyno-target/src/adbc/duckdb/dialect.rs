@@ -60,6 +60,7 @@ static CATALOG: Catalog = Catalog {
                    ON k.table_oid = c.table_oid AND k.database_oid = c.database_oid AND k.constraint_type = 'PRIMARY KEY' \
               WHERE c.table_name {names} AND c.database_name = current_database() AND c.schema_name = current_schema() \
               ORDER BY c.table_name, c.column_index",
+    described: None,
     indexes: "SELECT table_name, index_name, \
                      trim(split_part(trim(expressions, '[]'), ',', 1), ' \"''') \
               FROM duckdb_indexes() \

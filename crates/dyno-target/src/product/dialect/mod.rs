@@ -146,6 +146,8 @@ pub enum Analyze {
     Plain,
     /// `ANALYZE TABLE t`
     Table,
+    /// `ANALYZE TABLE t COMPUTE STATISTICS`
+    Compute,
 }
 
 /// A column that fills itself with 1, 2, 3, ….
@@ -184,6 +186,7 @@ impl Dialect {
             Analyze::Never => None,
             Analyze::Plain => Some(format!("ANALYZE {table}")),
             Analyze::Table => Some(format!("ANALYZE TABLE {table}")),
+            Analyze::Compute => Some(format!("ANALYZE TABLE {table} COMPUTE STATISTICS")),
         }
     }
 

@@ -70,6 +70,7 @@ static CATALOG: Catalog = Catalog {
     columns: "SELECT table_name, column_name, column_type, CASE WHEN column_key = 'PRI' THEN 1 ELSE 0 END \
               FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name {names} \
               ORDER BY table_name, ordinal_position",
+    described: None,
     indexes: "SELECT table_name, index_name, column_name FROM information_schema.statistics \
               WHERE table_schema = DATABASE() AND table_name {names} AND seq_in_index = 1",
     foreign_keys: "SELECT table_name, column_name, referenced_table_name FROM information_schema.key_column_usage \

@@ -77,6 +77,7 @@ static CATALOG: Catalog = Catalog {
                                   AND a.attnum = ANY (i.indkey) \
               WHERE c.relname {names} AND c.relkind NOT IN ('i', 'I') AND pg_table_is_visible(c.oid) \
               ORDER BY c.relname, a.attnum",
+    described: None,
     indexes: "SELECT c.relname, i.relname, a.attname FROM pg_index x \
               JOIN pg_class c ON c.oid = x.indrelid JOIN pg_class i ON i.oid = x.indexrelid \
               JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = x.indkey[0] \

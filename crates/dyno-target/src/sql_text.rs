@@ -1,11 +1,11 @@
-//! SQL as it is sent: one statement for each request, with its values as literals.
+//! SQL for servers that take one statement for each request, with its values as literals whose escapes begin with a backslash.
 
 use std::fmt::Write as _;
 
 use dyno_engine::driver::{Statement, Value, Values};
 
 /// The statements of a text: a `;` ends one where it stands in no quotes and in no comment.
-pub(super) fn statements(sql: &str) -> Vec<&str> {
+pub(crate) fn statements(sql: &str) -> Vec<&str> {
     let bytes = sql.as_bytes();
     let (mut found, mut begun, mut at) = (Vec::new(), 0, 0);
     while let Some(&byte) = bytes.get(at) {
@@ -44,7 +44,7 @@ fn behind_quotes(bytes: &[u8], opened: usize) -> usize {
 }
 
 /// Whether a statement's answer is rows that are sent while it still runs.
-pub(super) fn returns_rows(sql: &str) -> bool {
+pub(crate) fn returns_rows(sql: &str) -> bool {
     const WORDS: [&str; 9] =
         ["select", "with", "show", "describe", "desc", "explain", "exists", "from", "values"];
     let word: String = sql.trim_start().chars().take_while(char::is_ascii_alphabetic).collect();
@@ -52,7 +52,7 @@ pub(super) fn returns_rows(sql: &str) -> bool {
 }
 
 /// A statement with its values in the place of the parameters; one without a value is NULL.
-pub(super) fn with_values(statement: &Statement, values: Values<'_>) -> String {
+pub(crate) fn with_values(statement: &Statement, values: Values<'_>) -> String {
     let values: Vec<Value<'_>> = values.iter().collect();
     statement.with_placeholders(|sql, index| literal(values.get(index).copied().unwrap_or(Value::Null), sql))
 }

@@ -1,0 +1,143 @@
+//! What Spark's Thrift server says of itself. It is one process that starts others or none; of its own sizes and counters it tells
+//! nothing by SQL.
+
+use std::collections::BTreeMap;
+
+use dyno_results::event::{self, SettingFacts};
+
+use super::tables::Described;
+use crate::connection::{Connection, QueryError, TextRow};
+use crate::inspect::{Identity, Inspector, Limits, NOT_SHOWN, ReadStatistics, Sizes, Statistics, known};
+use crate::product::Recognised;
+use crate::settings::is_secret;
+
+pub(super) static INSPECTOR: Inspector = Inspector {
+    identity,
+    isolation: |_| Ok(None),
+    limits: |_| Ok(Limits::default()),
+    // A port may lead elsewhere, and nothing says which process listens there.
+    same_host: |_, _| Ok(None),
+    server_process: |_| Ok(None),
+    settings,
+    weightiest: &WEIGHTIEST,
+    facts: |_| SettingFacts::default(),
+    sizes,
+    statistics: |_, _| Ok(Statistics::of(Nothing, Vec::new())),
+};
+
+/// Shown even where they were not set.
+const WEIGHTIEST: [&str; 6] = [
+    "spark.master",
+    "spark.driver.memory",
+    "spark.executor.memory",
+    "spark.sql.shuffle.partitions",
+    "spark.sql.adaptive.enabled",
+    "spark.sql.autoBroadcastJoinThreshold",
+];
+/// Differ from start to start, or say nothing of how the server works.
+const LEFT_OUT: [&str; 10] = [
+    "hive.server2.thrift.",
+    "spark.app.",
+    "spark.driver.host",
+    "spark.driver.port",
+    "spark.driver.bindAddress",
+    "spark.driver.extraJavaOptions",
+    "spark.executor.extraJavaOptions",
+    "spark.executor.id",
+    // Spark itself sets them.
+    "spark.hadoop.fs.s3a.vectored.",
+    "spark.submit.",
+];
+const UNDEFINED: &str = "<undefined>";
+
+/// What `SET` answers for a setting; `None` where there is none of this name.
+pub(super) fn setting_value(connection: &mut Connection, name: &str) -> Result<Option<String>, QueryError> {
+    let rows = known(connection.query(&format!("SET {name}")).map(Some))?.unwrap_or_default();
+    let value = rows.first().and_then(|row| row.text(1)).filter(|value| *value != UNDEFINED);
+    Ok(value.map(str::to_owned))
+}
+
+fn identity(connection: &mut Connection) -> Result<Identity, QueryError> {
+    let application = setting_value(connection, "spark.app.id")?;
+    let started = setting_value(connection, "spark.app.startTime")?;
+    let started_s = started.and_then(|ms| ms.parse::<i64>().ok()).map(|ms| ms / 1000);
+    let questions = ["SELECT current_user()", "SELECT current_database()", "SELECT ''"];
+    Identity::ask(connection, application.into_iter().collect(), started_s, questions)
+}
+
+fn settings(connection: &mut Connection, _: &Recognised) -> Result<Vec<event::Setting>, QueryError> {
+    let set = connection.query("SET")?;
+    let mut settings: Vec<event::Setting> = set.iter().filter_map(of_row).collect();
+    for name in WEIGHTIEST {
+        if settings.iter().all(|it| it.name != name)
+            && let Some(value) = setting_value(connection, name)?
+        {
+            settings.push(setting(name, &value, false));
+        }
+    }
+    Ok(settings)
+}
+
+fn of_row(row: &TextRow) -> Option<event::Setting> {
+    let (name, value) = (row.text(0)?, row.text(1)?);
+    let is_shown = !value.is_empty() && !LEFT_OUT.iter().any(|left_out| name.starts_with(left_out));
+    is_shown.then(|| setting(name, value, true))
+}
+
+fn setting(name: &str, value: &str, changed: bool) -> event::Setting {
+    event::Setting {
+        name: name.to_owned(),
+        value: if is_secret(name) { NOT_SHOWN } else { value }.to_owned(),
+        unit: None,
+        default: None,
+        source: None,
+        changed,
+        durability: false,
+    }
+}
+
+/// What ANALYZE has counted.
+fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryError> {
+    let mut found = Vec::new();
+    for &name in tables {
+        let described = known(Described::ask(connection, name).map(Some))?;
+        let said = described.as_ref().and_then(|it| it.detail("Statistics")).unwrap_or_default();
+        let table_bytes = counted(said, "bytes");
+        found.push(event::Table {
+            name: name.to_owned(),
+            rows: counted(said, "rows"),
+            table_bytes,
+            index_bytes: table_bytes.map(|_| 0),
+            logged: None,
+            indexed: table_bytes.map(|_| Vec::new()),
+        });
+    }
+    Ok(Sizes { database_bytes: None, cache_bytes: None, tables: found })
+}
+
+/// `1843 bytes, 25 rows`
+fn counted(said: &str, unit: &str) -> Option<u64> {
+    said.split(", ").find_map(|part| part.strip_suffix(unit)?.trim().parse().ok())
+}
+
+/// SQL reads no counters.
+#[derive(Debug)]
+struct Nothing;
+
+impl ReadStatistics for Nothing {
+    fn read(&mut self, _: &mut Connection) -> Result<BTreeMap<String, f64>, QueryError> {
+        Ok(BTreeMap::new())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_in_words() {
+        assert_eq!(counted("1843 bytes, 25 rows", "bytes"), Some(1843));
+        assert_eq!(counted("1843 bytes, 25 rows", "rows"), Some(25));
+        assert_eq!((counted("1843 bytes", "rows"), counted("", "bytes")), (None, None));
+    }
+}

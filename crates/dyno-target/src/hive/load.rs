@@ -1,0 +1,93 @@
+//! Rows in bulk: one INSERT whose rows are lines of one string, which the server takes apart. It reads a string of megabytes at once,
+//! and needs seconds for some thousand rows of VALUES.
+
+use std::fmt::Write as _;
+
+use dyno_engine::driver::{Batch, RowSink, Value};
+use dyno_wire::server_error::DriverError;
+
+use super::error::other;
+use super::session::HiveSession;
+
+const REFUSED: &str = "no bulk load";
+
+/// Adds rows; returns how many. A statement adds all of its rows or fails.
+pub(super) fn load(
+    session: &mut HiveSession,
+    table: &str,
+    columns: &[&str],
+    rows: &Batch,
+) -> Result<u64, DriverError> {
+    let Batch::Lines(lines) = rows else { return Err(other(REFUSED, "rows come as lines")) };
+    let lines = std::str::from_utf8(lines).map_err(|error| other(REFUSED, error.to_string()))?;
+    let mut types = Types::default();
+    session.run(&format!("DESCRIBE TABLE {table}"), &mut types)?;
+    let types = columns.iter().map(|column| match types.of(column) {
+        Some(kind) => Ok((*column, kind)),
+        None => Err(other(REFUSED, format!("table {table} has no column {column}"))),
+    });
+    let sql = insert(table, &types.collect::<Result<Vec<_>, _>>()?, lines);
+    session.run(&sql, &mut ())?;
+    Ok(lines.lines().count() as u64)
+}
+
+/// Types of a table's columns, by their names.
+#[derive(Default)]
+struct Types(Vec<(String, String)>);
+
+impl Types {
+    fn of(&self, column: &str) -> Option<&str> {
+        self.0.iter().find(|(name, _)| name.eq_ignore_ascii_case(column)).map(|(_, kind)| kind.as_str())
+    }
+}
+
+impl RowSink for Types {
+    fn wants_rows(&self) -> bool {
+        true
+    }
+
+    fn columns(&mut self, _: &[&str]) {}
+
+    fn row(&mut self, values: &[Value<'_>]) {
+        if let [Value::Text(name), Value::Text(kind), ..] = values {
+            let [name, kind] = [name, kind].map(|it| String::from_utf8_lossy(it).into_owned());
+            self.0.push((name, kind));
+        }
+    }
+}
+
+fn insert(table: &str, columns: &[(&str, &str)], lines: &str) -> String {
+    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+    let mut sql = format!("INSERT INTO {table} ({}) SELECT ", names.join(", "));
+    for (at, (_, kind)) in columns.iter().enumerate() {
+        let before = if at == 0 { "" } else { ", " };
+        // Writing into a string cannot fail.
+        let _ = write!(sql, r"{before}CAST(NULLIF(v[{at}], '\\N') AS {kind})");
+    }
+    sql.reserve(lines.len() + lines.len() / 16);
+    sql += r" FROM (SELECT split(line, '\t') AS v FROM (SELECT explode(split('";
+    // No value has a tab, a line's end or a backslash.
+    for c in lines.trim_end_matches('\n').chars() {
+        match c {
+            '\\' => sql += r"\\",
+            '\'' => sql += r"\'",
+            other => sql.push(other),
+        }
+    }
+    sql + r"', '\n')) AS line) AS lines) AS fields"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_lines_of_one_string() {
+        assert_eq!(
+            insert("t", &[("a", "int"), ("b", "char(5)")], "1\tit's\n2\t\\N\n"),
+            "INSERT INTO t (a, b) SELECT CAST(NULLIF(v[0], '\\\\N') AS int), CAST(NULLIF(v[1], '\\\\N') AS char(5)) \
+             FROM (SELECT split(line, '\\t') AS v FROM (SELECT explode(split('1\tit\\'s\n2\t\\\\N', '\\n')) AS line) \
+             AS lines) AS fields"
+        );
+    }
+}

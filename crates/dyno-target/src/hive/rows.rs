@@ -1,0 +1,101 @@
+//! Rows of an answer, which come as columns: each a list of values of one type, and a bit for each row that is NULL there.
+
+use dyno_engine::driver::{RowSink, Value};
+
+use super::thrift::Item;
+
+/// A column of some rows.
+struct Column<'a> {
+    values: &'a [Item],
+    /// The lowest bit of a byte is the first row of eight; bytes at the end that are 0 may be missing.
+    nulls: &'a [u8],
+}
+
+impl Column<'_> {
+    fn value(&self, row: usize) -> Value<'_> {
+        if self.nulls.get(row / 8).is_some_and(|byte| byte >> (row % 8) & 1 == 1) {
+            return Value::Null;
+        }
+        match self.values.get(row) {
+            Some(Item::Bool(true)) => Value::Text(b"true"),
+            Some(Item::Bool(false)) => Value::Text(b"false"),
+            Some(Item::Byte(value)) => Value::Integer((*value).into()),
+            Some(Item::I16(value)) => Value::Integer((*value).into()),
+            Some(Item::I32(value)) => Value::Integer((*value).into()),
+            Some(Item::I64(value)) => Value::Integer(*value),
+            Some(Item::Double(value)) => Value::Double(*value),
+            Some(Item::Bytes(text)) => Value::Text(text),
+            _ => Value::Null,
+        }
+    }
+}
+
+/// The names of an answer's columns, of what `GetResultSetMetadata` returned.
+pub(super) fn hand_on_names(metadata: &Item, rows: &mut dyn RowSink) {
+    let columns = metadata.list(&[2, 1]).iter();
+    let names: Vec<String> = columns.map(|column| column.string(&[1]).unwrap_or_default()).collect();
+    rows.columns(&names.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+/// Hands on what `FetchResults` returned; how many rows there were.
+pub(super) fn hand_on(fetched: &Item, rows: &mut dyn RowSink) -> usize {
+    let columns: Vec<Column<'_>> = fetched.list(&[3, 3]).iter().filter_map(column).collect();
+    let count = columns.first().map_or(0, |column| column.values.len());
+    if rows.wants_rows() {
+        for row in 0..count {
+            let values: Vec<Value<'_>> = columns.iter().map(|column| column.value(row)).collect();
+            rows.row(&values);
+        }
+    }
+    count
+}
+
+/// A column has one field, whose number is that of its type.
+fn column(item: &Item) -> Option<Column<'_>> {
+    let Item::Struct(fields) = item else { return None };
+    let (_, typed) = fields.first()?;
+    let nulls = match typed.at(&[2]) {
+        Some(Item::Bytes(bits)) => bits,
+        _ => &[][..],
+    };
+    Some(Column { values: typed.list(&[1]), nulls })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Seen(Vec<String>);
+
+    impl RowSink for Seen {
+        fn wants_rows(&self) -> bool {
+            true
+        }
+
+        fn columns(&mut self, names: &[&str]) {
+            self.0.push(format!("{names:?}"));
+        }
+
+        fn row(&mut self, values: &[Value<'_>]) {
+            self.0.push(format!("{values:?}"));
+        }
+    }
+
+    #[test]
+    fn a_bit_says_which_rows_are_null() {
+        let column = |kind, values: Vec<Item>, nulls: &[u8]| {
+            let typed = vec![(1, Item::List(values)), (2, Item::Bytes(nulls.to_vec()))];
+            Item::Struct(vec![(kind, Item::Struct(typed))])
+        };
+        let numbers = column(5, (0..10).map(Item::I64).collect(), &[0b1000_0001, 0b10]);
+        let flags = column(1, vec![Item::Bool(true); 10], &[]);
+        let set = Item::Struct(vec![(1, Item::I64(0)), (3, Item::List(vec![numbers, flags]))]);
+        let mut seen = Seen::default();
+        assert_eq!(hand_on(&Item::Struct(vec![(3, set)]), &mut seen), 10);
+        for (row, is_null) in [(0, true), (1, false), (7, true), (8, false), (9, true)] {
+            assert_eq!(seen.0[row].starts_with("[Null"), is_null, "{row}: {}", seen.0[row]);
+        }
+        assert_eq!(hand_on(&Item::Struct(Vec::new()), &mut seen), 0);
+    }
+}

@@ -1,0 +1,272 @@
+//! A session on the server: statements run there as operations, which are asked for, waited for and fetched over the session's own
+//! connection. Another connection stops one, because the session's own waits for an answer.
+
+use std::fmt;
+use std::io;
+use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use dyno_engine::driver::{Batch, CancelSession, DriverSession, Executed, Operation, RowSink, Statement};
+use dyno_wire::server_error::{DriverError, DriverErrorKind};
+
+use super::error::{NOT_HIVE, cancelled, checked, other, said};
+use super::settings::HiveSettings;
+use super::thrift::Item;
+use super::wire::Wire;
+use super::{load, rows};
+use crate::sql_text as text;
+
+/// To connect, and to answer a login.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// To open a session, which may start an engine for it.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(120);
+/// To end one, or to stop a statement.
+const STOP_TIMEOUT: Duration = Duration::from_secs(2);
+/// A server that compiles a statement before it answers cannot be asked to stop it, and is waited for this long.
+const COMPILE_TIMEOUT: Duration = Duration::from_secs(5);
+/// A server that answers at once that a statement still runs is asked again after this time.
+const PAUSE: Duration = Duration::from_millis(5);
+/// Version 6 of the protocol: rows come as columns. Older servers refuse a client that names a version they do not know.
+const VERSION: i32 = 5;
+/// Rows of one answer; servers refuse more than ten thousand by default.
+const FETCHED_ROWS: i64 = 5_000;
+
+pub(super) struct HiveSession {
+    wire: Wire,
+    handle: Item,
+    /// The workload's by their numbers.
+    statements: Vec<Statement>,
+    query: Arc<Query>,
+    is_lost: bool,
+}
+
+/// What a session has under way, for another thread to stop.
+struct Query {
+    settings: HiveSettings,
+    /// The session's own connection.
+    socket: TcpStream,
+    under_way: Mutex<UnderWay>,
+    /// The connection was closed, because the server did not stop the statement.
+    given_up: AtomicBool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum UnderWay {
+    Nothing,
+    /// A statement was sent and has no name yet.
+    Sent(Instant),
+    /// The server's name of it.
+    Runs(Item),
+    /// It was asked to stop.
+    Stops(Item),
+}
+
+impl fmt::Debug for Query {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Query").field("place", &self.settings.authority()).finish_non_exhaustive()
+    }
+}
+
+impl Query {
+    fn under_way(&self) -> MutexGuard<'_, UnderWay> {
+        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the server to stop an operation; whether it has heard.
+    fn stop(&self, operation: &Item) -> bool {
+        Wire::connect(&self.settings, STOP_TIMEOUT)
+            .is_ok_and(|mut wire| wire.call("CancelOperation", vec![(1, operation.clone())]).is_ok())
+    }
+}
+
+impl CancelSession for Query {
+    fn cancel(&self) {
+        let under_way = self.under_way().clone();
+        let hears = match &under_way {
+            UnderWay::Nothing => return,
+            UnderWay::Sent(since) => since.elapsed() < COMPILE_TIMEOUT,
+            UnderWay::Runs(operation) | UnderWay::Stops(operation) => self.stop(operation),
+        };
+        let mut now = self.under_way();
+        if *now != under_way {
+            return;
+        }
+        match under_way {
+            // The session need not wait.
+            _ if !hears => {
+                self.given_up.store(true, Ordering::Release);
+                // It may be closed already.
+                let _ = self.socket.shutdown(Shutdown::Both);
+            }
+            UnderWay::Runs(operation) => *now = UnderWay::Stops(operation),
+            _ => {}
+        }
+    }
+}
+
+impl HiveSession {
+    pub(super) fn open(settings: &HiveSettings, statements: &[Statement]) -> Result<Self, DriverError> {
+        let mut wire = Wire::connect(settings, CONNECT_TIMEOUT)?;
+        wire.set_limit(Some(OPEN_TIMEOUT))?;
+        let opened = wire.call("OpenSession", opening(settings)).map_err(|error| wire.not_opened(&error))?;
+        let opened = checked(opened)?;
+        if opened.number(&[2]).unwrap_or(0) < VERSION.into() {
+            return Err(other(
+                NOT_HIVE,
+                "the server's protocol is too old: dyno speaks that of Hive 0.13 and later",
+            ));
+        }
+        let handle = opened.at(&[3]).cloned().unwrap_or(Item::Struct(Vec::new()));
+        wire.set_limit(None)?;
+        let socket = wire.socket().map_err(|error| wire.lost(&error))?;
+        let query = Arc::new(Query {
+            settings: settings.clone(),
+            socket,
+            under_way: Mutex::new(UnderWay::Nothing),
+            given_up: AtomicBool::new(false),
+        });
+        Ok(Self { wire, handle, statements: statements.to_vec(), query, is_lost: false })
+    }
+
+    fn call(&mut self, function: &str, request: Vec<(i16, Item)>) -> Result<Item, DriverError> {
+        self.wire.call(function, request).map_err(|error| self.lost(&error)).and_then(checked)
+    }
+
+    fn lost(&mut self, error: &io::Error) -> DriverError {
+        self.is_lost = true;
+        let mut lost = self.wire.lost(error);
+        if self.query.given_up.load(Ordering::Acquire) {
+            lost.message = format!(
+                "{} did not stop a statement when it was asked to, so the connection was closed: look whether the server answers",
+                self.query.settings.authority()
+            );
+        }
+        lost
+    }
+
+    /// Runs one statement to its end.
+    pub(super) fn run(&mut self, sql: &str, rows: &mut dyn RowSink) -> Result<Executed, DriverError> {
+        *self.query.under_way() = UnderWay::Sent(Instant::now());
+        let returned = self.run_operation(sql, rows);
+        let was = std::mem::replace(&mut *self.query.under_way(), UnderWay::Nothing);
+        let returned = returned.map_err(|error| match was {
+            // What it says of rows that are no longer there.
+            UnderWay::Stops(_) if error.kind == DriverErrorKind::Other => cancelled(),
+            _ => error,
+        })?;
+        // The server does not say how many rows a statement has changed.
+        Ok(Executed { statements: 1, rows: returned, affected: 0 })
+    }
+
+    fn run_operation(&mut self, sql: &str, rows: &mut dyn RowSink) -> Result<u64, DriverError> {
+        // In the background, so that there is a name by which it can be stopped.
+        let request = vec![(1, self.handle.clone()), (2, Item::text(sql)), (4, Item::Bool(true))];
+        let begun = self.call("ExecuteStatement", request)?;
+        let Some(operation) = begun.at(&[2]).cloned() else { return Ok(0) };
+        *self.query.under_way() = UnderWay::Runs(operation.clone());
+        let returned = self.wait(&operation).and_then(|()| match operation.at(&[3]) {
+            Some(Item::Bool(false)) => Ok(0),
+            _ => self.fetch(&operation, rows),
+        });
+        if !self.is_lost {
+            // The server forgets it with the session at the latest.
+            let _ = self.call("CloseOperation", vec![(1, operation)]);
+        }
+        returned
+    }
+
+    /// The server answers when the operation has ended, or some seconds later.
+    fn wait(&mut self, operation: &Item) -> Result<(), DriverError> {
+        loop {
+            let asked = Instant::now();
+            let status = self.call("GetOperationStatus", vec![(1, operation.clone())])?;
+            match status.number(&[2]) {
+                // Initialized, running, pending.
+                Some(0 | 1 | 7) => {
+                    if asked.elapsed() < PAUSE {
+                        std::thread::sleep(PAUSE);
+                    }
+                }
+                Some(2) => return Ok(()),
+                // Cancelled, closed, out of time.
+                Some(3 | 4 | 8) => return Err(cancelled()),
+                _ => {
+                    let text = status.string(&[5]).unwrap_or_default();
+                    return Err(said(status.string(&[3]).as_deref(), &text));
+                }
+            }
+        }
+    }
+
+    fn fetch(&mut self, operation: &Item, rows: &mut dyn RowSink) -> Result<u64, DriverError> {
+        if rows.wants_rows() {
+            let metadata = self.call("GetResultSetMetadata", vec![(1, operation.clone())])?;
+            rows::hand_on_names(&metadata, rows);
+        }
+        let mut count = 0;
+        loop {
+            // From where the last ended.
+            let request = vec![(1, operation.clone()), (2, Item::I32(0)), (3, Item::I64(FETCHED_ROWS))];
+            match rows::hand_on(&self.call("FetchResults", request)?, rows) {
+                // Servers do not say truly whether there is more.
+                0 => return Ok(count),
+                fetched => count += fetched as u64,
+            }
+        }
+    }
+}
+
+/// Settings are those of the configuration that `SET` changes.
+fn opening(settings: &HiveSettings) -> Vec<(i16, Item)> {
+    let setting =
+        |(name, value): &(String, String)| (Item::text(&format!("set:hiveconf:{name}")), Item::text(value));
+    let database = (Item::text("use:database"), Item::text(&settings.database));
+    let configuration = std::iter::once(database).chain(settings.settings.iter().map(setting)).collect();
+    vec![(1, Item::I32(VERSION)), (2, Item::text(&settings.user)), (4, Item::Map(configuration))]
+}
+
+impl Drop for HiveSession {
+    fn drop(&mut self) {
+        // The server ends the sessions of a connection that closes, too.
+        if !self.is_lost && self.wire.set_limit(Some(STOP_TIMEOUT)).is_ok() {
+            let _ = self.wire.call("CloseSession", vec![(1, self.handle.clone())]);
+        }
+    }
+}
+
+impl DriverSession for HiveSession {
+    fn execute(&mut self, operation: Operation<'_>, rows: &mut dyn RowSink) -> Result<Executed, DriverError> {
+        match operation {
+            Operation::Sql(sql) => {
+                let mut all = Executed::default();
+                for statement in text::statements(sql) {
+                    let one = self.run(statement, rows)?;
+                    all.statements += one.statements;
+                    all.rows += one.rows;
+                }
+                Ok(all)
+            }
+            Operation::Statement { id, values } => match self.statements.get(usize::from(id.0)) {
+                Some(statement) => {
+                    let sql = text::with_values(statement, values);
+                    self.run(&sql, rows)
+                }
+                None => Ok(Executed::default()),
+            },
+        }
+    }
+
+    fn in_transaction(&self) -> bool {
+        false
+    }
+
+    fn canceller(&self) -> Arc<dyn CancelSession> {
+        Arc::<Query>::clone(&self.query)
+    }
+
+    fn load(&mut self, table: &str, columns: &[&str], rows: &Batch) -> Result<u64, DriverError> {
+        load::load(self, table, columns, rows)
+    }
+}

@@ -1,0 +1,170 @@
+//! A folder of the user's own queries as a workload: each file is a query, on whatever tables it names.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use dyno_engine::request::QueryKind;
+use dyno_engine::workload::Workload;
+use dyno_results::event::QueryAnswer;
+use dyno_target::connection::Connection;
+use thiserror::Error;
+
+use super::text::{self, NoQuery};
+use super::{Query, QueryLoad};
+use crate::benchmark::{Baseline, BenchmarkError, Series, SeriesLoad};
+use crate::registry::{self, UnknownWorkload};
+
+const NAME: &str = "queries";
+/// Each has latencies of its own, which take memory.
+const QUERIES_MAX: usize = 500;
+
+/// Queries that were read from the files of a folder, in the order of the files' names.
+#[derive(Debug, Clone)]
+pub struct QueryFolder {
+    names: Vec<String>,
+    /// In the same order.
+    queries: Arc<[Query]>,
+}
+
+/// Why texts are no query set.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum QueryFolderError {
+    #[error("{0}.sql has no statement: a query is one, and comments may stand before it")]
+    Empty(String),
+    #[error("{0}.sql has several statements, and a query is one: give each a file of its own")]
+    Several(String),
+    #[error("it has {0} queries, and {QUERIES_MAX} are possible")]
+    TooMany(usize),
+}
+
+impl QueryFolder {
+    /// Whether a workload's name is that of a folder: it is a path, or there is a folder of this name and no workload.
+    #[must_use]
+    pub fn is_named(workload: &str) -> bool {
+        let begins = ["/", "./", "../"].iter().any(|start| workload.starts_with(start));
+        let is_workload = || !matches!(registry::find(workload), Err(UnknownWorkload::NoSuch { .. }));
+        begins
+            || workload.ends_with('/')
+            || matches!(workload, "." | "..")
+            || (Path::new(workload).is_dir() && !is_workload())
+    }
+
+    /// Of texts by the names of their files.
+    ///
+    /// # Errors
+    /// A text is not one statement.
+    pub fn new(texts: &BTreeMap<String, String>) -> Result<Self, QueryFolderError> {
+        if texts.len() > QUERIES_MAX {
+            return Err(QueryFolderError::TooMany(texts.len()));
+        }
+        let query = |(place, (name, text)): (u16, (&String, &String))| {
+            let sql = text::statement(text).map_err(|why| match why {
+                NoQuery::Empty => QueryFolderError::Empty(name.clone()),
+                NoQuery::Several => QueryFolderError::Several(name.clone()),
+            })?;
+            Ok(Query { place, sql: sql.to_owned(), kind: text::kind(sql) })
+        };
+        let queries = (0..).zip(texts).map(query).collect::<Result<_, _>>()?;
+        Ok(Self { names: texts.keys().cloned().collect(), queries })
+    }
+
+    /// Queries of a pass.
+    #[must_use]
+    pub fn pass(&self) -> u64 {
+        self.names.len() as u64
+    }
+
+    /// Whether one may change data, as far as its words tell.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        self.queries.iter().any(|query| query.kind != QueryKind::Read)
+    }
+
+    /// The load of them. Each client begins one query further than the one before it.
+    #[must_use]
+    pub fn load(&self) -> Box<dyn SeriesLoad> {
+        let queries = Arc::clone(&self.queries);
+        let load = QueryLoad::new(self.names.iter().cloned(), move |client, _| pass_of(client, &queries));
+        Box::new(FolderLoad { load, writes: self.writes(), pass: self.pass() })
+    }
+}
+
+/// The queries in the order of a client.
+fn pass_of(client: u32, queries: &[Query]) -> Vec<Query> {
+    let mut pass = queries.to_vec();
+    pass.rotate_left(client as usize % queries.len());
+    pass
+}
+
+struct FolderLoad {
+    load: QueryLoad,
+    writes: bool,
+    pass: u64,
+}
+
+impl SeriesLoad for FolderLoad {
+    fn series(&self) -> Series {
+        Series { name: NAME, workload: NAME, writes: self.writes, pass: Some(self.pass) }
+    }
+
+    fn workload(&self) -> Arc<dyn Workload> {
+        Arc::new(self.load.clone())
+    }
+
+    fn answers(&self) -> Vec<QueryAnswer> {
+        self.load.take_answers()
+    }
+
+    fn failures(&self) -> Vec<String> {
+        self.load.take_failures()
+    }
+
+    /// Nothing is known of its tables.
+    fn baseline(&self, _connection: &mut Connection) -> Result<Option<Baseline>, BenchmarkError> {
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(texts: &[(&str, &str)]) -> Result<QueryFolder, QueryFolderError> {
+        let texts = texts.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+        QueryFolder::new(&texts.collect())
+    }
+
+    #[test]
+    fn each_client_begins_one_query_further() {
+        let folder = folder(&[("b", "select 2;"), ("a", "-- first\nselect 1;"), ("c", "select 3")]).unwrap();
+        let pass = |client| {
+            let pass = pass_of(client, &folder.queries);
+            pass.iter().map(|query| format!("{} {}", query.place, query.sql)).collect::<Vec<_>>().join(", ")
+        };
+        assert_eq!((folder.names.join(" ").as_str(), folder.pass(), folder.writes()), ("a b c", 3, false));
+        assert_eq!(pass(0), "0 select 1, 1 select 2, 2 select 3");
+        assert_eq!(pass(4), "1 select 2, 2 select 3, 0 select 1");
+        assert_eq!(folder.load().workload().types(), ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn what_is_not_one_statement_is_refused_by_its_file() {
+        let refused = |text: &str| folder(&[("a", "select 1"), ("b", text)]).unwrap_err().to_string();
+        assert!(refused("-- later").starts_with("b.sql has no statement"));
+        assert!(refused("select 1; select 2").starts_with("b.sql has several statements"));
+        assert!(folder(&[("a", "delete from t")]).unwrap().writes());
+    }
+
+    #[test]
+    fn a_path_is_a_folder_and_a_workloads_name_is_none() {
+        for path in ["./queries", "queries/", "/srv/queries", "../queries", "."] {
+            assert!(QueryFolder::is_named(path), "{path}");
+        }
+        for other in ["tpch", "queries", "tpcb/select-only", "", "no-such-thing"] {
+            assert!(!QueryFolder::is_named(other), "{other}");
+        }
+        // The tests of a crate run in its folder.
+        assert!(QueryFolder::is_named("src"));
+    }
+}

@@ -1,0 +1,172 @@
+//! Queries that are run in passes: a transaction is one query, and a pass is all of them. Each client goes through them in an
+//! order of its own. What they return is kept, and what the server says to those that fail. Knows no data and opens no socket.
+
+mod answers;
+mod failures;
+mod folder;
+mod text;
+
+use std::sync::Arc;
+
+use dyno_engine::error::SessionError;
+use dyno_engine::request::{QueryKind, Request, Statement};
+use dyno_engine::workload::{
+    Answer as Answered, Client, ClientIdentity, EndedTransaction, Reaction, Reply, StatementFailure, Step,
+    TransactionType, Workload,
+};
+use dyno_results::event::QueryAnswer;
+
+pub use folder::{QueryFolder, QueryFolderError};
+
+use answers::{Answer, Answers};
+use failures::Failures;
+
+/// A query as it is sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Query {
+    /// Its place among the names of the set.
+    pub place: u16,
+    pub sql: String,
+    pub kind: QueryKind,
+}
+
+/// The queries of a pass of one client, in their order, by the client's number and the seed of the run.
+type OfClient = dyn Fn(u32, u64) -> Vec<Query> + Send + Sync;
+
+/// A load of queries.
+#[derive(Clone)]
+pub(crate) struct QueryLoad {
+    names: Arc<[String]>,
+    of_client: Arc<OfClient>,
+    /// Of the first client.
+    answers: Arc<Answers>,
+    failures: Arc<Failures>,
+}
+
+impl QueryLoad {
+    /// Of queries with these names; each client has at least one.
+    pub(crate) fn new(
+        names: impl IntoIterator<Item = String>,
+        of_client: impl Fn(u32, u64) -> Vec<Query> + Send + Sync + 'static,
+    ) -> Self {
+        let names = names.into_iter().collect();
+        Self { names, of_client: Arc::new(of_client), answers: Arc::default(), failures: Arc::default() }
+    }
+
+    /// What the queries returned first, for the last time.
+    pub(crate) fn take_answers(&self) -> Vec<QueryAnswer> {
+        self.answers.take(&self.names)
+    }
+
+    /// What was said to queries that failed, to each once.
+    pub(crate) fn take_failures(&self) -> Vec<String> {
+        self.failures.take(&self.names)
+    }
+}
+
+impl Workload for QueryLoad {
+    fn types(&self) -> &[String] {
+        &self.names
+    }
+
+    fn statements(&self) -> &[Statement] {
+        &[]
+    }
+
+    fn client(&self, identity: ClientIdentity, seed: u64) -> Box<dyn Client> {
+        Box::new(QueryClient {
+            queries: (self.of_client)(identity.id, seed),
+            at: 0,
+            under_way: false,
+            sent: false,
+            answer: Answer::default(),
+            answers: (identity.id == 0).then(|| Arc::clone(&self.answers)),
+            failures: Arc::clone(&self.failures),
+        })
+    }
+}
+
+/// One virtual client.
+struct QueryClient {
+    queries: Vec<Query>,
+    /// The place of the query that is next or under way.
+    at: usize,
+    under_way: bool,
+    sent: bool,
+    answer: Answer,
+    /// `None` where nobody asks for its answers.
+    answers: Option<Arc<Answers>>,
+    failures: Arc<Failures>,
+}
+
+impl QueryClient {
+    /// Goes on to the next query, also behind one that failed: a pass has each of them once.
+    fn go_on(&mut self) {
+        if std::mem::take(&mut self.under_way) {
+            self.at = (self.at + 1) % self.queries.len();
+        }
+    }
+}
+
+impl Client for QueryClient {
+    fn begin(&mut self) -> TransactionType {
+        (self.under_way, self.sent) = (true, false);
+        TransactionType(self.queries[self.at].place)
+    }
+
+    fn begin_again(&mut self) {
+        self.sent = false;
+    }
+
+    fn next(&mut self, _: Option<&Answered>, request: &mut Request<'_>) -> Step {
+        if std::mem::replace(&mut self.sent, true) {
+            return Step::Done;
+        }
+        let query = &self.queries[self.at];
+        request.query(query.sql.as_bytes());
+        request.counts_as(query.kind);
+        if self.answers.is_some() {
+            request.keep_rows();
+        }
+        Step::Send
+    }
+
+    fn reply(&mut self, part: Reply<'_>) {
+        match part {
+            Reply::Rows(columns) => self.answer.begin(columns),
+            Reply::Row(row) => self.answer.row(row),
+            _ => {}
+        }
+    }
+
+    fn failed(&mut self, failure: &StatementFailure<'_>) -> Reaction {
+        self.answer = Answer::default();
+        if failure.may_retry {
+            return Reaction::Retry;
+        }
+        // That one took too long is no news of the server's.
+        if !failure.error.is_cancellation() {
+            self.failures.keep(self.queries[self.at].place, failure.error);
+        }
+        Reaction::Fail
+    }
+
+    fn lost(&mut self, error: &SessionError) {
+        self.answer = Answer::default();
+        if self.under_way {
+            self.failures.keep(self.queries[self.at].place, error);
+        }
+        self.go_on();
+    }
+
+    fn ended(&mut self, ended: &EndedTransaction) {
+        let answer = std::mem::take(&mut self.answer);
+        if ended.well
+            && let Some(answers) = &self.answers
+        {
+            let query = &self.queries[self.at];
+            answers.keep(query.place, &query.sql, answer);
+        }
+        self.go_on();
+    }
+}

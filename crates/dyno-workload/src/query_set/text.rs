@@ -1,0 +1,222 @@
+//! The text of a file as one statement. It is read as far as is needed for that: comments, quotes and semicolons. Products
+//! differ in whether a backslash in quotes takes away the meaning of the letter behind it; what holds for one reading does.
+//! Pure.
+
+use dyno_engine::request::QueryKind;
+
+/// Words with which statements begin that read.
+const READ: [&str; 12] = [
+    "select",
+    "with",
+    "values",
+    "table",
+    "from",
+    "show",
+    "describe",
+    "desc",
+    "explain",
+    "exists",
+    "pragma",
+    "summarize",
+];
+/// Words with which those begin that tell how many rows they changed.
+const WRITE: [&str; 5] = ["insert", "update", "delete", "merge", "replace"];
+/// Words of a statement that may write though it begins as if it only read.
+const WRITE_WITHIN: [&str; 6] = ["insert", "update", "delete", "merge", "into", "nextval"];
+
+/// What a piece of a text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Piece {
+    Code,
+    Quoted,
+    Comment,
+    Semicolon,
+}
+
+/// Why a text is no query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NoQuery {
+    Empty,
+    Several,
+}
+
+/// The one statement of a text, without the comments before it and the semicolon behind it.
+pub(super) fn statement(text: &str) -> Result<&str, NoQuery> {
+    let text = text.trim_start_matches('\u{feff}');
+    let mut several = false;
+    for escapes in [false, true] {
+        match only(text, &pieces(text, escapes)) {
+            Ok(statement) => return Ok(statement),
+            Err(Some(NoQuery::Empty)) => return Err(NoQuery::Empty),
+            Err(Some(NoQuery::Several)) => several = true,
+            Err(None) => {}
+        }
+    }
+    // Quotes that never end: the server says it better.
+    if several { Err(NoQuery::Several) } else { Ok(text.trim()) }
+}
+
+/// What a statement does, as far as its words tell: what a function does that it calls is not known.
+pub(super) fn kind(statement: &str) -> QueryKind {
+    let bare: Vec<&str> = pieces(statement, false)
+        .into_iter()
+        .filter(|(piece, _)| *piece == Piece::Code)
+        .map(|(_, text)| text)
+        .collect();
+    let bare = bare.join(" ").to_ascii_lowercase();
+    let mut words = bare.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty());
+    let first = words.next().unwrap_or_default();
+    match first {
+        _ if WRITE.contains(&first) => QueryKind::Write,
+        _ if READ.contains(&first) && !words.any(|word| WRITE_WITHIN.contains(&word)) => QueryKind::Read,
+        _ => QueryKind::Other,
+    }
+}
+
+/// The only statement among pieces; `None` is the reason where quotes do not end.
+fn only<'t>(text: &'t str, pieces: &[(Piece, &'t str)]) -> Result<&'t str, Option<NoQuery>> {
+    let offset = |piece: &str| piece.as_ptr() as usize - text.as_ptr() as usize;
+    let says = |(piece, text): &&(Piece, &str)| match piece {
+        Piece::Code => !text.trim().is_empty(),
+        Piece::Quoted => true,
+        Piece::Comment => text.starts_with("/*+") || text.starts_with("/*!"),
+        Piece::Semicolon => false,
+    };
+    if pieces.last().is_some_and(|(piece, text)| *piece == Piece::Quoted && !is_closed(text)) {
+        return Err(None);
+    }
+    let Some(first) = pieces.iter().find(says) else { return Err(Some(NoQuery::Empty)) };
+    let from = offset(first.1);
+    let end = pieces.iter().find(|(piece, text)| *piece == Piece::Semicolon && offset(text) > from);
+    let to = end.map_or(text.len(), |(_, text)| offset(text));
+    if pieces.iter().filter(says).any(|(_, piece)| offset(piece) > to) {
+        return Err(Some(NoQuery::Several));
+    }
+    Ok(text[from..to].trim())
+}
+
+/// Cuts a text into its pieces.
+fn pieces(text: &str, escapes: bool) -> Vec<(Piece, &str)> {
+    let mut found: Vec<(Piece, &str)> = Vec::new();
+    let (mut begun, mut at) = (0, 0);
+    while let Some(letter) = text[at..].chars().next() {
+        let rest = &text[at..];
+        // On a line of its own or before a statement; elsewhere it may be an operator.
+        let begins_line = || {
+            let before = text[..at].trim_end_matches([' ', '\t']);
+            before.is_empty() || before.ends_with('\n')
+        };
+        let piece = match letter {
+            ';' => Some((Piece::Semicolon, 1)),
+            '\'' | '"' | '`' => Some((Piece::Quoted, quoted(rest, letter, escapes))),
+            '$' if !text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_') => {
+                dollar_quoted(rest).map(|length| (Piece::Quoted, length))
+            }
+            '-' if rest.starts_with("--") => Some((Piece::Comment, behind(rest, 2, "\n"))),
+            '#' if begins_line() => Some((Piece::Comment, behind(rest, 1, "\n"))),
+            '/' if rest.starts_with("/*") => Some((Piece::Comment, behind(rest, 2, "*/"))),
+            _ => None,
+        };
+        let Some((piece, length)) = piece else {
+            at += letter.len_utf8();
+            continue;
+        };
+        if begun < at {
+            found.push((Piece::Code, &text[begun..at]));
+        }
+        found.push((piece, &rest[..length]));
+        at += length;
+        begun = at;
+    }
+    if begun < at {
+        found.push((Piece::Code, &text[begun..at]));
+    }
+    found
+}
+
+/// How long a text is up to the end of what `end` closes, which is looked for from `from` on.
+fn behind(text: &str, from: usize, end: &str) -> usize {
+    text[from..].find(end).map_or(text.len(), |found| from + found + end.len())
+}
+
+/// How long the quotes are with which a text begins. A doubled quote ends quotes and begins others, which comes to the same.
+fn quoted(text: &str, quote: char, escapes: bool) -> usize {
+    let mut letters = text.char_indices().skip(1);
+    while let Some((at, letter)) = letters.next() {
+        if letter == '\\' && escapes {
+            letters.next();
+        } else if letter == quote {
+            return at + 1;
+        }
+    }
+    text.len()
+}
+
+/// The same of `$$…$$` and `$tag$…$tag$`.
+fn dollar_quoted(text: &str) -> Option<usize> {
+    let tag = text[1..].find('$')?;
+    let (quote, name) = (&text[..tag + 2], &text[1..=tag]);
+    let is_tag = name.chars().all(|c| c.is_alphanumeric() || c == '_')
+        && !name.starts_with(|c: char| c.is_ascii_digit());
+    is_tag.then(|| behind(text, quote.len(), quote))
+}
+
+fn is_closed(quoted: &str) -> bool {
+    let quote = quoted.chars().next().unwrap_or_default();
+    quoted.len() > 1 && quoted.ends_with(quote)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_statement_is_what_is_left_of_comments_and_a_semicolon() {
+        for (text, expected) in [
+            ("SELECT 1", "SELECT 1"),
+            ("\u{feff}-- who\n# what\n/* and\nwhy; */\n\nSELECT 1;\n", "SELECT 1"),
+            ("SELECT 1; -- that's all\n;", "SELECT 1"),
+            ("SELECT a -- b;\nFROM c;", "SELECT a -- b;\nFROM c"),
+            ("SELECT ';', \"a;b\", `c;d`, 'it''s;';", "SELECT ';', \"a;b\", `c;d`, 'it''s;'"),
+            (r"SELECT 'it\'s; ' ;", r"SELECT 'it\'s; '"),
+            (r"SELECT 'C:\', ';' ;", r"SELECT 'C:\', ';'"),
+            ("SELECT $$;$$, $t$ $$; $t$, a$1;", "SELECT $$;$$, $t$ $$; $t$, a$1"),
+            ("/* x */ /*+ SeqScan(a) */ SELECT 1", "/*+ SeqScan(a) */ SELECT 1"),
+            ("SELECT a #> '{b}' FROM c", "SELECT a #> '{b}' FROM c"),
+            ("'é' ; ", "'é'"),
+            ("SELECT 'never ends;", "SELECT 'never ends;"),
+        ] {
+            assert_eq!(statement(text), Ok(expected), "{text}");
+        }
+        for empty in ["", " \n", "-- nothing", "/* nothing */;", ";;", "# nothing\n"] {
+            assert_eq!(statement(empty), Err(NoQuery::Empty), "{empty}");
+        }
+        for several in ["SELECT 1; SELECT 2", "BEGIN;\nSELECT ';';\nEND;", "SELECT 1; 'x'"] {
+            assert_eq!(statement(several), Err(NoQuery::Several), "{several}");
+        }
+    }
+
+    #[test]
+    fn a_statement_says_by_its_words_whether_it_writes() {
+        for text in [
+            "select a, 'insert' as \"update\" from t -- delete\n",
+            "(SELECT 1) UNION (SELECT 2)",
+            "with a as (select 1) select call, copy from a",
+            "FROM t SELECT a",
+            "explain select 1",
+        ] {
+            assert_eq!(kind(text), QueryKind::Read, "{text}");
+        }
+        for text in ["INSERT INTO t VALUES (1)", "update t set a = 1", "Delete from t"] {
+            assert_eq!(kind(text), QueryKind::Write, "{text}");
+        }
+        for text in [
+            "with a as (delete from t returning b) select * from a",
+            "select 1 into t",
+            "create table t (a int)",
+            "vacuum",
+        ] {
+            assert_eq!(kind(text), QueryKind::Other, "{text}");
+        }
+    }
+}

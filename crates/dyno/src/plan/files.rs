@@ -1,0 +1,84 @@
+//! The files that streams name: SQL, whose texts are kept with the specification, and answers that were recorded.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use dyno_results::answer::{Recorded, SCHEMA};
+use dyno_results::spec::RunSpec;
+use dyno_target::files;
+use dyno_workload::benchmark::{QueryFolder, SqlScript};
+
+use crate::failure::Failure;
+
+/// Reads the files of SQL and the folders of queries that streams name.
+pub(super) fn read_texts(spec: &mut RunSpec) -> Result<(), Failure> {
+    let streams = spec.phases.iter_mut().flat_map(|phase| &mut phase.streams);
+    for stream in streams.filter(|stream| !stream.has_texts()) {
+        let Some(workload) = &stream.workload else { continue };
+        let path = Path::new(workload);
+        if SqlScript::is_named(workload) {
+            stream.script = Some(read("the workload", path)?);
+        } else if QueryFolder::is_named(workload) {
+            stream.queries = read_folder(path)?;
+        }
+    }
+    Ok(())
+}
+
+/// The texts of the queries in a folder, by the names of their files.
+fn read_folder(path: &Path) -> Result<BTreeMap<String, String>, Failure> {
+    let mut queries = BTreeMap::new();
+    for file in list(path).map_err(|source| Failure::read("the queries in", path, &source))? {
+        let Some(name) = file.file_stem().and_then(OsStr::to_str).filter(|name| !name.starts_with('.'))
+        else {
+            continue;
+        };
+        if queries.insert(name.to_owned(), read("the query", &file)?).is_some() {
+            let what = format!("two files in {} are the query {name}: give one another name", path.display());
+            return Err(Failure::wrong(what));
+        }
+    }
+    if queries.is_empty() {
+        let what = format!("{} has no query: no file in it ends with .sql", path.display());
+        return Err(Failure::advised(what, "put each query into a file of its own"));
+    }
+    Ok(queries)
+}
+
+/// The files of SQL in a folder.
+fn list(path: &Path) -> io::Result<Vec<PathBuf>> {
+    let is_sql = |file: &PathBuf| SqlScript::is_named(&file.to_string_lossy());
+    let files = std::fs::read_dir(path)?.map(|entry| Ok(entry?.path()));
+    let mut files: Vec<PathBuf> = files.collect::<io::Result<_>>()?;
+    files.retain(is_sql);
+    files.sort_unstable();
+    match files.iter().find(|file| file.to_str().is_none()) {
+        Some(file) => {
+            let what = format!("the name of {} is not UTF-8", file.display());
+            Err(io::Error::new(io::ErrorKind::InvalidFilename, what))
+        }
+        None => Ok(files),
+    }
+}
+
+/// The answers that a run has recorded.
+pub(super) fn read_answers(path: &Path) -> Result<Recorded, Failure> {
+    let wrong = |why: String| {
+        Failure::advised(
+            format!("{} has no answers of queries: {why}", path.display()),
+            "`dyno run … --record FILE` writes them",
+        )
+    };
+    let recorded: Recorded =
+        serde_json::from_str(&read("the answers", path)?).map_err(|error| wrong(error.to_string()))?;
+    match recorded.schema.as_str() {
+        SCHEMA => Ok(recorded),
+        other => Err(wrong(format!("its form is {other}, and this dyno reads {SCHEMA}"))),
+    }
+}
+
+fn read(what: &str, path: &Path) -> Result<String, Failure> {
+    files::read_to_string(path).map_err(|source| Failure::read(what, path, &source))
+}

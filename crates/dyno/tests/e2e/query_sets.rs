@@ -1,0 +1,263 @@
+//! A folder of the user's own queries: run in passes on targets of several kinds, which agree or do not.
+
+use std::fs;
+
+use dyno_test_servers::{ClickHouse, ClickHouseKind, MysqlProduct, duckdb_library};
+use rusqlite::Connection;
+use serde_json::Value;
+
+use crate::home::Home;
+use crate::mysql;
+use crate::report::Report;
+use crate::server::{database, shared, value};
+
+const SALES: &str = "CREATE TABLE sales (id INTEGER PRIMARY KEY, region VARCHAR(9), amount NUMERIC(9, 2)); \
+                     INSERT INTO sales VALUES (1, 'north', 10.50), (2, 'north', 2), (3, 'south', 7.25)";
+const QUERIES: [(&str, &str); 3] = [
+    ("01-regions", "-- sums; of each\nSELECT region, count(*), sum(amount) FROM sales GROUP BY region;\n"),
+    ("02-largest", "SELECT id, ';' AS mark FROM sales ORDER BY amount DESC LIMIT 2"),
+    ("03-average", "/* of all */ SELECT avg(amount) FROM sales;"),
+];
+
+/// A folder of queries; how it is named.
+fn folder(home: &Home, name: &str, queries: &[(&str, &str)]) -> String {
+    fs::create_dir(home.path(name)).unwrap();
+    queries.iter().for_each(|(query, text)| drop(home.file(&format!("{name}/{query}.sql"), text)));
+    home.file(&format!("{name}/read.me"), "no query");
+    format!("./{name}/")
+}
+
+fn sqlite(home: &Home, sql: &str) -> String {
+    let file = home.path("sales.db");
+    Connection::open(&file).unwrap().execute_batch(sql).unwrap();
+    format!("lite=sqlite:{}", file.display())
+}
+
+fn passes<'a>(report: &'a Report, target: &str) -> &'a Value {
+    &report.series().iter().find(|series| series["target"] == target).unwrap()["passes"]
+}
+
+/// One thing of each query on a target.
+fn each<'a>(report: &'a Report, target: &str, field: &str) -> Vec<&'a Value> {
+    passes(report, target)["queries"].as_array().unwrap().iter().map(|query| &query[field]).collect()
+}
+
+/// The evidence of a finding.
+fn evidence<'a>(report: &'a Report, code: &str) -> &'a str {
+    let findings = report.document()["findings"].as_array().unwrap();
+    let found = findings.iter().find(|finding| finding["code"] == code);
+    found.map_or("", |finding| finding["evidence"].as_str().unwrap())
+}
+
+#[test]
+fn targets_that_agree_and_one_that_differs() {
+    let Some(server) = shared() else { return };
+    let home = Home::new();
+    let queries = folder(&home, "queries", &QUERIES);
+    let postgres = format!("pg={}", database(&server, "query_sets"));
+    value(&server, "query_sets", SALES);
+    let lite = sqlite(&home, SALES);
+    let run = ["run", &queries, "--target", &postgres, "--target", &lite, "--json"];
+    let report = home.dyno(&run).expect(0).report();
+    for target in ["pg", "lite"] {
+        assert_eq!(each(&report, target, "query"), ["01-regions", "02-largest", "03-average"]);
+        assert_eq!(each(&report, target, "rows"), [2, 2, 1]);
+        assert_eq!(each(&report, target, "differs"), [&Value::Null; 3]);
+        assert!(each(&report, target, "times_s").iter().all(|times| times.as_array().unwrap().len() == 3));
+        assert!(passes(&report, target)["total_s"].as_f64() > Some(0.0));
+        assert_eq!(passes(&report, target)["qph"], Value::Null);
+    }
+    // One to warm up and three that are measured, in turn.
+    assert_eq!(report.stages().len(), 8);
+    for stage in report.stages() {
+        assert_eq!((&stage["workload"], &stage["series"]), (&"./queries/".into(), &"queries".into()));
+        assert_eq!(
+            (&stage["totals"]["done"], &stage["protocol"]),
+            (&3.into(), &"simple".into()),
+            "{stage:#}"
+        );
+    }
+    let found = report.findings();
+    for code in ["answer-differs", "not-validated", "too-few-repeats", "errors"] {
+        assert!(!found.contains(&code), "{found:?}");
+    }
+    let told = home.dyno(&["report"]).expect(0).out;
+    assert!(told.contains("02-largest") && told.contains("geo. mean") && !told.contains("QPH"), "{told}");
+
+    // The queries are run as they were, also where their files are gone.
+    fs::remove_dir_all(home.path("queries")).unwrap();
+    sqlite(&home, "UPDATE sales SET amount = 8 WHERE id = 3");
+    let rerun = ["run", "--rerun", "last", "--repeat", "1", "--warm-up", "0s", "--json"];
+    let report = home.dyno(&rerun).expect(0).report();
+    assert_eq!(report.stages().len(), 2);
+    let said = evidence(&report, "answer-differs");
+    assert!(said.contains("01-regions: the answer is not that of pg: row 2 is (south, 1, 8)"), "{said}");
+    assert!(said.contains("03-average") && !said.contains("02-largest"), "{said}");
+}
+
+#[test]
+fn the_others_go_on_where_a_query_fails() {
+    let Some(server) = shared() else { return };
+    let home = Home::new();
+    let (good, missing, wrong) =
+        (("1-good", "SELECT 1"), ("2-missing", "SELECT * FROM nowhere_at_all"), ("3-wrong", "SELEKT 1"));
+    let queries = folder(&home, "queries", &[good, missing, wrong, ("4-good", "SELECT 4")]);
+    let postgres = format!("pg={}", database(&server, "failing_queries"));
+    let lite = sqlite(&home, SALES);
+    let run = ["run", &queries, "--target", &postgres, "--target", &lite, "--repeat", "2", "--json"];
+    let report = home.dyno(&run).expect(0).report();
+    for target in ["pg", "lite"] {
+        let ran: Vec<bool> = each(&report, target, "median_s").iter().map(|median| median.is_f64()).collect();
+        assert_eq!(ran, [true, false, false, true], "{target}");
+        assert_eq!(passes(&report, target)["total_s"], Value::Null);
+    }
+    let notices = report.notices();
+    for said in [
+        "2-missing failed: ERROR: relation \"nowhere_at_all\" does not exist",
+        "2-missing failed: no such table: nowhere_at_all",
+        "3-wrong failed: ERROR: syntax error",
+        "3-wrong failed: near \"SELEKT\": syntax error",
+    ] {
+        assert!(notices.contains(said), "{said}: {notices}");
+    }
+    assert_eq!(notices.matches("nowhere_at_all").count(), 2, "{notices}");
+    assert!(home.dyno(&["report"]).expect(0).out.contains("not run"));
+}
+
+#[test]
+fn the_others_go_on_where_a_query_ends_its_connection() {
+    let Some(server) = shared() else { return };
+    let home = Home::new();
+    let ends = ("b", "SELECT pg_terminate_backend(pg_backend_pid())");
+    let queries = folder(&home, "queries", &[("a", "SELECT 1"), ends, ("c", "SELECT 3")]);
+    let postgres = database(&server, "ending_queries");
+    let report = home.dyno(&["run", &queries, "--target", &postgres, "--json"]).expect(0).report();
+    let times = each(&report, "pg", "times_s");
+    let ran = |times: &Value| times.as_array().unwrap().iter().filter(|time| time.is_f64()).count();
+    assert_eq!(times.iter().map(|times| ran(times)).collect::<Vec<_>>(), [3, 0, 3], "{times:?}");
+    assert!(report.notices().contains("b failed: "), "{}", report.notices());
+}
+
+#[test]
+fn each_client_begins_one_query_further() {
+    let Some(server) = shared() else { return };
+    let home = Home::new();
+    let queries = folder(&home, "queries", &[("a", "SELECT 1"), ("b", "SELECT 2"), ("c", "SELECT 3")]);
+    let postgres = database(&server, "query_clients");
+    let stream = format!("nightly={queries},clients=4");
+    let run = ["run", "--stream", &stream, "--target", &postgres, "--repeat", "2", "--json"];
+    let report = home.dyno(&run).expect(0).report();
+    assert_eq!(report.stage_names(), ["warm-up 4", "hold 4", "hold 4"]);
+    for stage in report.stages() {
+        assert_eq!(stage["series"], "nightly");
+        let each = stage["by_type"].as_array().unwrap();
+        assert!(each.len() == 3 && each.iter().all(|query| query["done"] == 4), "{each:#?}");
+    }
+}
+
+#[test]
+fn answers_are_compared_with_those_that_were_recorded() {
+    let Some(server) = shared() else { return };
+    let home = Home::new();
+    let queries = folder(&home, "queries", &QUERIES);
+    let postgres = database(&server, "recorded_answers");
+    value(&server, "recorded_answers", SALES);
+    let once = ["run", &queries, "--repeat", "1", "--warm-up", "0s", "--json"];
+    let run = |words: &[&str]| home.dyno(&[&once[..], words].concat());
+    let report = run(&["--target", &postgres, "--record", "answers.json"]).expect(0).report();
+    assert!(report.findings().contains(&"not-validated"), "{:?}", report.findings());
+    let recorded: Value = serde_json::from_slice(&fs::read(home.path("answers.json")).unwrap()).unwrap();
+    assert_eq!(recorded["schema"], "dyno.answers/1");
+    assert_eq!(recorded["answers"][2]["rows"], serde_json::json!([["6.58"]]));
+
+    // On another product too.
+    let lite = sqlite(&home, SALES);
+    let report = run(&["--target", &lite, "--answers", "answers.json"]).expect(0).report();
+    assert_eq!(report.checks()[0]["name"], "answers-as-recorded");
+    report.assert_checks_passed();
+    assert!(!report.findings().contains(&"not-validated"), "{:?}", report.findings());
+    assert_eq!(each(&report, "lite", "validated"), [true; 3]);
+
+    sqlite(&home, "UPDATE sales SET region = 'west' WHERE id = 3");
+    let ended = run(&["--target", &lite, "--answers", "answers.json", "--strict"]).expect(3);
+    let report = ended.report();
+    assert_eq!((&report.checks()[0]["passed"], &report.checks()[0]["found"]), (&false.into(), &"2".into()));
+    let said = evidence(&report, "answer-differs");
+    assert_eq!(
+        said,
+        "01-regions: the answer is not the recorded one: row 2 is (west, 1, 7.25) instead of (south, 1, 7.25)"
+    );
+}
+
+#[test]
+fn they_run_on_every_kind_of_target() {
+    let home = Home::new();
+    let one = "-- self-contained\nSELECT a, count(*) AS n FROM (SELECT 1 AS a UNION ALL SELECT 1 UNION ALL SELECT 2) AS t \
+               GROUP BY a ORDER BY a;";
+    let queries = folder(&home, "queries", &[("count", one), ("text", "SELECT 'it''s; so' AS said")]);
+    let clickhouse = ClickHouse::start(ClickHouseKind::Engine);
+    let mut targets = vec![sqlite(&home, SALES)];
+    targets.extend(shared().map(|server| format!("pg={}", database(&server, "query_kinds"))));
+    let maria = mysql::shared(MysqlProduct::MariaDb);
+    targets.extend(maria.map(|server| format!("my={}", mysql::database(&server, "query_kinds"))));
+    targets.extend(clickhouse.as_ref().map(|server| format!("click={}", server.url())));
+    let duck = home.path("duck.db");
+    targets.extend(
+        duckdb_library()
+            .map(|library| format!("duck=duckdb:{}?driver={}", duck.display(), library.display())),
+    );
+    let mut words = vec!["run", &queries, "--repeat", "1", "--json"];
+    targets.iter().for_each(|target| words.extend(["--target", target]));
+    let report = home.dyno(&words).expect(0).report();
+    for target in &targets {
+        let name = target.split('=').next().unwrap();
+        assert_eq!(each(&report, name, "rows"), [2, 1], "{name}");
+        assert_eq!(each(&report, name, "differs"), [&Value::Null; 2], "{name}");
+    }
+    assert_eq!(report.notices().matches("failed").count(), 0, "{}", report.notices());
+}
+
+#[test]
+fn what_is_no_set_of_queries_is_refused() {
+    let home = Home::new();
+    let lite = sqlite(&home, SALES);
+    folder(&home, "none", &[]);
+    folder(&home, "empty", &[("a", "-- later\n;")]);
+    folder(&home, "several", &[("a", "SELECT 1"), ("b", "BEGIN; SELECT 1; END")]);
+    folder(&home, "writes", &[("a", "DELETE FROM sales")]);
+    folder(&home, "good", &[("a", "SELECT 1")]);
+    folder(&home, "bytes", &[]);
+    folder(&home, "queries", &[("a", "SELECT 1")]);
+    fs::write(home.path("bytes/a.sql"), b"SELECT '\xff'").unwrap();
+    let text = home.file("text.json", "{\"schema\": \"dyno.report/1\", \"answers\": []}");
+    for (words, said) in [
+        ("./nowhere/", &["cannot read the queries in ./nowhere/", "No such file"][..]),
+        ("queries", &["`queries` could be a folder of queries or a workload", "./queries/"]),
+        ("./none", &["./none has no query", ".sql"]),
+        ("./empty/", &["a.sql has no statement"]),
+        ("several", &["b.sql has several statements", "file of its own"]),
+        ("bytes/", &["bytes/a.sql", "UTF-8"]),
+        ("./good/ --clients 1,2", &["takes one number of clients"]),
+        ("./good/ --answers nowhere.json", &["cannot read the answers nowhere.json"]),
+        (
+            &format!("./good/ --answers {text}"),
+            &["text.json has no answers of queries", "dyno.report/1", "--record"],
+        ),
+        ("ycsb/c --record a.json", &["--record is for queries that are run in passes"]),
+        ("./good/ --scale 3", &["leave out the options of a workload's data"]),
+    ] {
+        let words: Vec<&str> = words.split(' ').collect();
+        home.dyno(&[&["run", "--target", &lite][..], &words].concat()).expect(1).says(said);
+    }
+    home.file("text.json", "{\"schema\": \"dyno.answers/1\", \"answers\": []}");
+    home.dyno(&["run", "ycsb/c", "--target", &lite, "--answers", "text.json"])
+        .expect(1)
+        .says(&["--answers is for queries that are run in passes"]);
+    let read_only = format!("{lite}?mode=ro");
+    home.dyno(&["run", "./writes", "--target", &read_only]).expect(1).says(&["is only read (mode=ro)"]);
+    let plan = home.dyno(&["plan", "good", "--target", &lite]).expect(0).out;
+    assert!(plan.contains("[phases.streams.queries]\na = \"SELECT 1\""), "{plan}");
+    home.file("mine.toml", &plan);
+    fs::remove_dir_all(home.path("good")).unwrap();
+    home.dyno(&["run", "mine.toml", "--repeat", "1"]).expect(0);
+}

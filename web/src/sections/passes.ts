@@ -1,0 +1,99 @@
+// The card of a series of passes over a query set: what stands for it, and how far its answers may be believed.
+
+import type { Passes, Report, Series } from "../document";
+import { type Child, el, orUnknown } from "../dom";
+import { count, countedQueries, seconds, short } from "../format";
+import { answersText, notRun, passSeconds } from "../queries";
+import { caveatOf, isLive } from "../reading";
+
+/** Queries that did not run, and are named. */
+const NAMED_MAX = 6;
+
+export function passesParts(report: Report, series: Series): Child[] {
+  const { passes } = series;
+  if (passes === undefined) {
+    const none = isLive(report) ? "No pass has ended so far." : "No pass has ended.";
+    return [
+      el("p", { class: "headline" }, el("span", { class: "figure" }, orUnknown(null))),
+      el("p", { class: "detail" }, none),
+    ];
+  }
+  return [
+    headline(passes, isLive(report)),
+    figures(passes),
+    each(report, passes),
+    answers(report, series, passes),
+  ];
+}
+
+export function caveat(workload: string): Child {
+  const text = caveatOf(workload);
+  return text !== null && el("p", { class: "caveat" }, `${text[0]?.toUpperCase()}${text.slice(1)}.`);
+}
+
+/** The total; where there is none, how many queries ran, since sums over different queries cannot be compared. */
+function headline(passes: Passes, live: boolean): Child {
+  const many = passes.queries.length;
+  const without = notRun(passes);
+  const over = `a pass over ${countedQueries(many)}`;
+  if (passes.total_s !== null) {
+    return el(
+      "p",
+      { class: "headline" },
+      el("span", { class: "figure" }, seconds(passes.total_s)),
+      el("span", { class: "unit" }, "s"),
+      el("span", { class: "how" }, `${over}${passes.stages.length > 1 ? ", median" : ""}`),
+    );
+  }
+  const ran = `${count(many - without.length)} of ${count(many)}`;
+  const figure = (unit: string) =>
+    el("p", { class: "headline" }, el("span", { class: "figure" }, ran), el("span", { class: "unit" }, unit));
+  // While a pass goes on, queries that have not run say nothing.
+  if (live) return figure("queries so far");
+  const named = without.slice(0, NAMED_MAX).join(", ");
+  const more = without.length > NAMED_MAX ? ` and ${count(without.length - NAMED_MAX)} more` : "";
+  const why =
+    without.length > 0
+      ? `Not all queries ran: ${named}${more} did not, so there is no total.`
+      : "There is no total: in no pass all queries ended well.";
+  return [figure("queries ran"), el("p", { class: "detail" }, el("strong", { class: "warned" }, why))];
+}
+
+function figures({ geometric_mean_s, qph, stages }: Passes): Child {
+  const pairs: [string, string, Child][] = [
+    [
+      "geometric mean",
+      "of the medians of all queries",
+      geometric_mean_s === null ? orUnknown(null) : `${seconds(geometric_mean_s)} s`,
+    ],
+    [
+      "QPH",
+      "3,600 / total × scale / processors of the server's host",
+      qph === null ? orUnknown(null) : short(qph),
+    ],
+    ["passes", "measured; the warm-up is none of them", count(stages.length)],
+  ];
+  return el(
+    "dl",
+    { class: "percentiles" },
+    pairs.map(([name, title, value]) => el("div", { title }, el("dt", {}, name), el("dd", {}, value))),
+  );
+}
+
+function each(report: Report, passes: Passes): Child {
+  const all = passSeconds(report, passes).map(seconds);
+  if (all.length < 2) return null;
+  return el("p", { class: "detail" }, `Passes: ${all.slice(0, -1).join(", ")} and ${all.at(-1)} s.`);
+}
+
+function answers(report: Report, series: Series, passes: Passes): Child {
+  const differing = passes.queries.filter(({ differs }) => differs !== null).length;
+  const known = answersText(report, series, passes);
+  return el(
+    "p",
+    { class: "detail" },
+    known ?? "Answers unknown",
+    differing > 0 && [" · ", el("strong", { class: "warned" }, `${count(differing)} to be doubted`)],
+    ".",
+  );
+}

@@ -1,0 +1,133 @@
+// SYNTHETIC TEST DATA. Nothing here was measured: passes of three targets over a query set, made up by formula. For the
+// tests only; never for a document.
+
+import type { Passes, QueryTimes, StageResult, WrittenReport } from "../src/document";
+import { subject, syntheticReport, totals } from "./fixture";
+
+export interface PassesPlan {
+  /** Seconds of the first query of each target; each further one takes a little longer. */
+  first: Record<string, number>;
+  queries: number;
+  passes: number;
+  workload: string;
+}
+
+const PLAN: PassesPlan = {
+  first: { pg: 0.04, my: 0.09, duck: 0.006 },
+  queries: 22,
+  passes: 3,
+  workload: "tpch/queries",
+};
+
+/** `my` does not run Q17, and answers Q4 otherwise than `pg`; all took turns, and `duck` was loaded before. */
+export function passesReport(plan: Partial<PassesPlan> = {}): WrittenReport {
+  const { first, queries, passes, workload } = { ...PLAN, ...plan };
+  const base = syntheticReport();
+  const [pg] = base.targets;
+  const [stage] = base.stages;
+  if (pg === undefined || stage === undefined) throw new Error("the fixture has no target or stage");
+  const names = Object.keys(first);
+  const stages: StageResult[] = [];
+  let clock = 5;
+  for (let pass = 0; pass <= passes; pass += 1) {
+    for (const target of names) {
+      const own = { id: stages.length, target, series: "queries", workload, start_s: clock, seconds: 2 };
+      const kind = pass === 0 ? "warm-up" : "hold";
+      const rest = { clients: 1, pass: true, throughput: null, totals: totals(queries) } as const;
+      stages.push({ ...stage, ...own, ...rest, kind, by_type: [] });
+      clock += 2.2;
+    }
+  }
+  const idsOf = (target: string) =>
+    stages.filter((one) => one.target === target && one.kind === "hold").map(({ id }) => id);
+  const family = workload.split("/")[0] ?? workload;
+  return {
+    ...base,
+    run: { ...base.run, name: "synthetic-passes-1", command: ["dyno", "run", workload] },
+    targets: names.map((name) => ({ ...pg, name, product: name })),
+    hosts: [],
+    data: [],
+    settings: [],
+    checks: [],
+    prepare: names
+      .filter((name) => name !== "duck")
+      .flatMap((target) =>
+        ["tables", "data", "keys"].map((step, at) => ({
+          target,
+          workload: family,
+          step,
+          seconds: [0.02, 3.1, 0.9][at] ?? 0,
+          rows: null,
+          bytes: null,
+        })),
+      ),
+    series: names.map((target) => ({
+      target,
+      name: "queries",
+      workload,
+      ladder: [],
+      holds: idsOf(target),
+      headline: null,
+      peak: null,
+      saturation: null,
+      passes: passesOf(target, first[target] ?? 1, queries, idsOf(target)),
+    })),
+    stages,
+    timelines: names.map((target) => ({
+      target,
+      load: {
+        t_s: [6, 7],
+        stage: [0, 0],
+        clients: [1, 1],
+        tps: [9, 11],
+        failed_per_s: [0, 0],
+        p50_us: [4e4, 4e4],
+        p95_us: [9e4, 9e4],
+        p99_us: [9e4, 9e4],
+        max_us: [9e4, 9e4],
+      },
+      metrics: [
+        { source: "host", key: "server_cpu_cores", unit: "cores", t_s: [6, 7, 8], values: [0.4, 0.9, 0.7] },
+      ],
+    })),
+    findings: [
+      {
+        code: "answer-differs",
+        severity: "invalid",
+        ...subject("my", "queries"),
+        evidence: "Q4: the answer is not that of pg: row 2 of 5 differs",
+        advice: "do not use the times of these queries",
+      },
+    ],
+    notices: [],
+  };
+}
+
+function passesOf(target: string, first: number, count: number, stages: number[]): Passes {
+  const queries = Array.from({ length: count }, (_, at): QueryTimes => {
+    const middle = first * (1 + at / 8) * (at % 5 === 3 ? 4 : 1);
+    const failed = target === "my" && at === 16;
+    const times_s = stages.map((_, pass) =>
+      failed ? null : middle * (1 + (pass - (stages.length - 1) / 2) * 0.04),
+    );
+    return {
+      query: `Q${at + 1}`,
+      times_s,
+      median_s: failed ? null : middle,
+      rows: failed ? null : 5 + at,
+      validated: null,
+      differs: target === "my" && at === 3 ? "the answer is not that of pg: row 2 of 5 differs" : null,
+    };
+  });
+  const medians = queries.flatMap(({ median_s }) => median_s ?? []);
+  const all = medians.length === count;
+  return {
+    stages,
+    queries,
+    total_s: all ? medians.reduce((sum, one) => sum + one, 0) : null,
+    geometric_mean_s: all
+      ? Math.exp(medians.reduce((sum, one) => sum + Math.log(one), 0) / medians.length)
+      : null,
+    qph: null,
+  };
+}
