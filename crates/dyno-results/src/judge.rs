@@ -24,6 +24,7 @@ mod restarted;
 mod saturated;
 pub(crate) mod settings_changed;
 mod shared_host;
+mod spilling;
 mod too_short;
 
 use crate::document::Report;
@@ -50,6 +51,7 @@ const RULES: &[Rule] = &[
     too_short::judge,
     contention::judge,
     cached::judge,
+    spilling::judge,
     saturated::judge,
     closed_loop::judge,
     settings_changed::judge,

@@ -409,6 +409,23 @@ fn a_load_that_stays_in_a_part_of_the_data_is_found_cached() {
 }
 
 #[test]
+fn queries_that_write_temporary_files_are_found() {
+    let mut report = clean_report();
+    must_be_silent(&report, "spilling");
+    hold(&mut report).resources.insert("temp_bytes_per_s".to_owned(), 0.0);
+    must_be_silent(&report, "spilling");
+    hold(&mut report).resources.insert("temp_disk_tables_per_s".to_owned(), 1.5);
+    must_find(
+        &report,
+        "spilling",
+        Severity::Note,
+        &["in the hold of 20 s at 8 clients 30 temporary tables went to disk"],
+    );
+    hold(&mut report).resources.insert("temp_bytes_per_s".to_owned(), f64::from(10 << 20));
+    must_find(&report, "spilling", Severity::Note, &["200 MiB were written to temporary files"]);
+}
+
+#[test]
 fn a_failed_check_makes_the_run_invalid() {
     let mut report = clean_report();
     report.checks[0].passed = Some(false);
@@ -497,6 +514,7 @@ fn every_code_is_documented() {
         include_str!("saturated.rs"),
         include_str!("settings_changed.rs"),
         include_str!("shared_host.rs"),
+        include_str!("spilling.rs"),
         include_str!("too_short.rs"),
     ];
     assert_eq!(rules.len(), RULES.len());
