@@ -234,11 +234,14 @@ fn the_server_is_described(server: &Spark) {
     let mut connection = connect(&format!("{}&spark.sql.shuffle.partitions=3", server.url()));
     let facts = inspect::facts(&mut connection, "hive", &target(&server.url()).url()).unwrap();
     assert_eq!((facts.product.as_deref(), facts.version.as_deref()), (Some("Spark SQL"), Some("4.0.1")));
-    assert_eq!((facts.in_process, facts.same_host), (false, None));
+    assert_eq!((facts.in_process, facts.same_host), (false, Some(true)));
     let settings = inspect::settings(&mut connection, "hive").unwrap();
     let value = |name: &str| settings.rows.iter().find(|it| it.name == name).map(|it| it.value.as_str());
     assert_eq!((value("spark.master"), value("spark.sql.shuffle.partitions")), (Some("local[2]"), Some("3")));
     assert_eq!(settings.facts, dyno_results::event::SettingFacts::default());
+    let process = inspect::server_process(&mut connection).unwrap().unwrap();
+    assert_eq!(process.pid, Some(server.pid()));
+    assert!(process.data_directory.unwrap().ends_with("warehouse"));
     let identity = inspect::identity(&mut connection).unwrap();
     let other = inspect::identity(&mut connect(&server.url())).unwrap();
     assert!(identity.has_same_tables(&other) && identity.is_same_account(&other));
