@@ -78,6 +78,7 @@ fn a_server_without_logins() {
 }
 
 #[test]
+#[ignore = "slow: a second server of Spark"]
 fn a_server_with_logins() {
     let Some(server) = Spark::start(true) else { return };
     let mut connection = connect(&server.url());
@@ -258,6 +259,8 @@ fn what_is_wrong_with_a_target_is_said(server: &Spark) {
     let error = refused(&server.url().replace("auth=nosasl", "auth=plain"));
     assert!(error.contains("NO_CONNECTION") && error.contains("auth=nosasl"), "{error}");
     assert!(!error.contains("cret"), "{error}");
+    let error = refused(&format!("{}&spark.sql.ansi.enabled=maybe", server.url()));
+    assert!(error.contains("should be boolean") && !error.contains("java.lang"), "{error}");
     // Something else that listens there: it hangs up.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let place = listener.local_addr().unwrap();
