@@ -83,6 +83,8 @@ fn a_server_with_logins() {
     let Some(server) = Spark::start(true) else { return };
     let mut connection = connect(&server.url());
     assert_eq!(connection.query_value::<String>("SELECT current_user()").unwrap().as_deref(), Some("tester"));
+    // A login without a password is one that the server takes.
+    connect(&server.url().replace(":s%2Fcret", ""));
     // More than one piece of the transport.
     let many = connection.query("SELECT id, repeat('x', 100) FROM range(20000)").unwrap();
     assert_eq!((many.len(), many[19_999].text(0)), (20_000, Some("19999")));
