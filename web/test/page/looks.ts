@@ -13,7 +13,8 @@ export const LOOKS: Record<"light" | "dark" | "phone", Look> = {
 };
 
 export async function expectFindings(page: Page, report: WrittenReport): Promise<void> {
-  for (const line of await page.locator("#findings details:not([open]) > summary").all()) await line.click();
+  const closed = page.locator("#findings details:not([open]) > summary");
+  while ((await closed.count()) > 0) await closed.first().click();
   const items = page.locator("#findings li");
   expect(await items.count()).toBe(report.findings.length);
   const shown = (await items.allInnerTexts()).join("\n");

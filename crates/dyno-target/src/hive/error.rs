@@ -28,7 +28,12 @@ const STATES: [&str; 37] = [
 /// How much of what the server said is kept.
 const MESSAGE_MAX: usize = 600;
 /// What stands before the message.
-const BEFORE: [&str; 3] = ["Error running query: ", "Error while compiling statement: ", "FAILED: "];
+const BEFORE: [&str; 4] = [
+    "Failed to open new session: ",
+    "Error running query: ",
+    "Error while compiling statement: ",
+    "FAILED: ",
+];
 
 pub(super) fn other(code: &'static str, message: impl Into<String>) -> DriverError {
     DriverError { code, message: message.into(), kind: DriverErrorKind::Other }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use dyno_results::event::{self, SettingFacts};
 
+use super::place;
 use super::tables::Described;
 use crate::connection::{Connection, QueryError, TextRow};
 use crate::inspect::{Identity, Inspector, Limits, NOT_SHOWN, ReadStatistics, Sizes, Statistics, known};
@@ -15,9 +16,8 @@ pub(super) static INSPECTOR: Inspector = Inspector {
     identity,
     isolation: |_| Ok(None),
     limits: |_| Ok(Limits::default()),
-    // A port may lead elsewhere, and nothing says which process listens there.
-    same_host: |_, _| Ok(None),
-    server_process: |_| Ok(None),
+    same_host: place::same_host,
+    server_process: place::server_process,
     settings,
     weightiest: &WEIGHTIEST,
     facts: |_| SettingFacts::default(),

@@ -5,6 +5,7 @@ mod dialect;
 mod error;
 mod inspect;
 mod load;
+mod place;
 mod rows;
 mod session;
 mod settings;
