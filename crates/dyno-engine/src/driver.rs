@@ -95,6 +95,14 @@ pub struct Executed {
     pub affected: u64,
 }
 
+impl Executed {
+    pub fn add(&mut self, other: Self) {
+        self.statements += other.statements;
+        self.rows += other.rows;
+        self.affected += other.affected;
+    }
+}
+
 /// Takes the rows of an operation.
 pub trait RowSink {
     /// Whether it does anything with the rows; if not they need not be decoded.

@@ -1,8 +1,20 @@
 //! SQL for servers that take one statement for each request, with its values as literals whose escapes begin with a backslash.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use dyno_engine::driver::{Statement, Value, Values};
+use dyno_engine::driver::{Operation, Statement, Value, Values};
+
+/// The statements that an operation comes to, where those that a session was opened with are `known`.
+pub(crate) fn of_operation<'a>(operation: Operation<'a>, known: &[Statement]) -> Vec<Cow<'a, str>> {
+    match operation {
+        Operation::Sql(sql) => statements(sql).into_iter().map(Cow::Borrowed).collect(),
+        Operation::Statement { id, values } => {
+            let statement = known.get(usize::from(id.0));
+            statement.map(|statement| with_values(statement, values).into()).into_iter().collect()
+        }
+    }
+}
 
 /// The statements of a text: a `;` ends one where it stands in no quotes and in no comment.
 pub(crate) fn statements(sql: &str) -> Vec<&str> {

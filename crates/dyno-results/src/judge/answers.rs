@@ -3,7 +3,6 @@
 use super::evidence::series_subject;
 use crate::document::{Passes, Report, Series};
 use crate::event::{Finding, Severity};
-use crate::format;
 
 /// Fewer passes than this do not show how much they scatter.
 const PASSES_MIN: usize = 3;
@@ -67,7 +66,7 @@ fn not_validated(report: &Report, series: &Series, passes: &Passes) -> Option<Fi
 fn few(report: &Report, series: &Series, passes: &Passes) -> Option<Finding> {
     let count = passes.stages.len();
     (count < PASSES_MIN).then(|| {
-        let counted = format::counted(count as u64, "pass").replace("passs", "passes");
+        let counted = if count == 1 { "1 pass".to_owned() } else { format!("{count} passes") };
         let evidence =
             format!("the times are of {counted}: how much they differ from pass to pass is not known");
         let advice = format!("measure at least {PASSES_MIN} passes: --repeat {PASSES_MIN}");

@@ -105,11 +105,7 @@ impl AdbcSession {
         let mut all = Executed::default();
         for sql in sql::statements(text) {
             match self.execute_one(sql, rows) {
-                Ok(one) => {
-                    all.statements += one.statements;
-                    all.rows += one.rows;
-                    all.affected += one.affected;
-                }
+                Ok(one) => all.add(one),
                 Err(error) => {
                     // What the text itself began is undone with it; the first error says what went wrong.
                     if self.in_transaction && !was_in_transaction {

@@ -191,25 +191,11 @@ impl RowSink for Hello {
 
 impl DriverSession for ClickHouseSession {
     fn execute(&mut self, operation: Operation<'_>, rows: &mut dyn RowSink) -> Result<Executed, DriverError> {
-        match operation {
-            Operation::Sql(sql) => {
-                let mut all = Executed::default();
-                for statement in text::statements(sql) {
-                    let one = self.run(statement, rows)?;
-                    all.statements += one.statements;
-                    all.rows += one.rows;
-                    all.affected += one.affected;
-                }
-                Ok(all)
-            }
-            Operation::Statement { id, values } => match self.statements.get(usize::from(id.0)) {
-                Some(statement) => {
-                    let sql = text::with_values(statement, values);
-                    self.run(&sql, rows)
-                }
-                None => Ok(Executed::default()),
-            },
+        let mut all = Executed::default();
+        for sql in text::of_operation(operation, &self.statements) {
+            all.add(self.run(&sql, rows)?);
         }
+        Ok(all)
     }
 
     fn in_transaction(&self) -> bool {

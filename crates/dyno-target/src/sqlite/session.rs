@@ -92,10 +92,7 @@ impl SqliteSession {
         let mut all = Executed::default();
         let mut batch = Batch::new(&self.connection, sql);
         while let Some(mut statement) = batch.next()? {
-            let one = self.run(&mut statement, rows)?;
-            all.statements += one.statements;
-            all.rows += one.rows;
-            all.affected += one.affected;
+            all.add(self.run(&mut statement, rows)?);
         }
         Ok(all)
     }
