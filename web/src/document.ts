@@ -330,6 +330,7 @@ export interface Percentiles {
   count: number;
   p50_us: number;
   p90_us: number;
+  mean_us: number;
   p95_us: number;
   p99_us: number;
   p999_us: number;

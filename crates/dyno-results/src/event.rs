@@ -306,6 +306,9 @@ pub struct Table {
     pub indexed: Option<Vec<String>>,
 }
 
+    /// Whether the planner has statistics of its rows; `None` where that is not known, it has no rows, or there are none to have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub analyzed: Option<bool>,
 /// A step of the preparation that has ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PrepareStep {
@@ -605,8 +608,8 @@ pub struct Answer {
     pub answer: QueryAnswer,
 }
 
-/// What a query returned. Numbers have at most two digits behind the point, texts no blanks at their end.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// What a query returned. Texts have no blanks at their end.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct QueryAnswer {
     /// `Q1`, as its type of transactions is called.
     pub query: String,
@@ -616,7 +619,7 @@ pub struct QueryAnswer {
     pub rows: Vec<Vec<String>>,
     /// How many there were.
     pub count: u64,
-    /// Over all rows, whatever their order.
+    /// Over all rows, whatever their order; numbers with two digits behind the point.
     pub digest: String,
     /// Later answers to the same text that were others.
     pub changed: u64,
@@ -637,7 +640,7 @@ pub struct Hook {
     /// The series or kind of stage that it belongs to, as the user named it: `join`, `hold`.
     pub about: String,
     pub when: HookTime,
-    /// The command or SQL, passwords removed; `cold` for the restart.
+    /// The command or SQL, passwords removed; `cold` where caches were dropped.
     pub action: String,
     pub seconds: f64,
     /// False where it failed; the run then ends.
@@ -679,6 +682,18 @@ pub struct ServerChanged {
 /// Something that a server says of itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ServerChange {
+    /// What a cold start came to; `None` of everything else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cold: Option<Cold>,
+}
+
+/// What was dropped of the caches on a target before a load, and what could not be.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cold {
+    /// `the server's own cache (restarted)`.
+    pub dropped: Vec<String>,
+    /// With the reason: `the system's cache of files: the server is on another host`.
+    pub kept: Vec<String>,
     /// `version`, or a setting's name.
     pub what: String,
     /// `None` where it was the default.

@@ -7,6 +7,7 @@
 mod answers;
 mod cached;
 mod closed_loop;
+mod cold_not_cold;
 mod contention;
 mod data_check;
 mod driver_bound;
@@ -25,6 +26,7 @@ mod saturated;
 pub(crate) mod settings_changed;
 mod shared_host;
 mod spilling;
+mod stats_missing;
 mod too_short;
 
 use crate::document::Report;
@@ -51,7 +53,9 @@ const RULES: &[Rule] = &[
     too_short::judge,
     contention::judge,
     cached::judge,
+    cold_not_cold::judge,
     spilling::judge,
+    stats_missing::judge,
     saturated::judge,
     closed_loop::judge,
     settings_changed::judge,

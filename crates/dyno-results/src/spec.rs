@@ -5,6 +5,7 @@
 //! have one name, one text and one place. What is left out is `None`. A run is stored with what was asked for, and with what
 //! that was resolved to before anything was known of the target.
 
+mod definition;
 mod load;
 mod order;
 mod quantity;
@@ -218,7 +219,7 @@ pub struct PhaseSpec {
     #[serde(default, skip_serializing_if = "is_false")]
     pub together: bool,
 
-    /// Restart a server of dyno's own before each series, and drop the kernel's cache of its files
+    /// Drop what is cached before each series and each pass: a server of dyno's own is restarted
     #[arg(long, help_heading = "Target")]
     #[serde(default, skip_serializing_if = "is_false")]
     pub cold: bool,

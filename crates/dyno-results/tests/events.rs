@@ -84,6 +84,7 @@ fn every_event() -> Vec<Event> {
                 index_bytes: Some(1),
                 logged: Some(true),
                 indexed: None,
+                analyzed: Some(true),
             }],
         }),
         Event::Prepare(PrepareStep {
@@ -128,6 +129,7 @@ fn every_event() -> Vec<Event> {
         Event::TargetLost(TargetLost { target: text(), stage: Some(0), reason: text() }),
         Event::ServerChanged(ServerChanged {
             target: text(),
+            cold: Some(Cold { dropped: vec![text()], kept: vec![text()] }),
             restarted: true,
             by_hook: false,
             changes: Vec::new(),

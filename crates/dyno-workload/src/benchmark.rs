@@ -300,6 +300,9 @@ pub enum Progress {
     /// A step has ended.
     Finished(PrepareStep),
 }
+    /// Statements of a step that have ended, of all that it has, and their `share` of its work by the rows of their tables;
+    /// `None` where these have none. Told also while one of them goes on.
+    Statements { step: &'static str, done: u32, total: u32, share: Option<f64> },
 
 /// Clients beyond these wait for each other's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

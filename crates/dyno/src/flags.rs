@@ -153,7 +153,6 @@ impl Flags {
                 phase.streams.push(StreamSpec::default());
             }
             phase.together &= !alone;
-            phase.cold &= !named_targets;
             *phase = merged(&self.phase, phase)?;
             for stream in &mut phase.streams {
                 // What is said of one stream goes before what is said of all.

@@ -105,7 +105,7 @@ impl Board {
         let known = self.preparing.iter().position(|preparing| preparing.target == target);
         let before = known.map(|place| self.preparing.remove(place));
         let since_ms = before.filter(|before| before.step == step).map_or(now_ms, |before| before.since_ms);
-        let preparing = Preparing { target: target.to_owned(), step: step.to_owned(), done, total, since_ms };
+        let preparing = Preparing { target: target.to_owned(), step: step.to_owned(), progressed, since_ms };
         self.preparing.insert(known.unwrap_or(self.preparing.len()), preparing);
     }
 

@@ -159,6 +159,7 @@ impl Script<'_> {
             seconds: 3.2,
             succeeded: true,
             said: None,
+            cold: None,
         }));
     }
 

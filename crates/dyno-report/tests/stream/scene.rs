@@ -129,6 +129,7 @@ impl Scene {
             index_bytes: bytes.map(|bytes| bytes / 4),
             logged: Some(true),
             indexed: None,
+            analyzed: None,
         };
         let tpcb = self.workload == "tpcb";
         Data {

@@ -1,6 +1,7 @@
 //! Each rule is shown runs with a planted fault, which it must find, and clean runs, on which it must be silent.
 
 mod answers;
+mod cold;
 mod headlines;
 mod ladders_and_rates;
 mod mysql;
@@ -12,7 +13,7 @@ mod sqlite;
 use super::*;
 use crate::document::Percentiles;
 use crate::event::{
-    Embedded, Event, Finished, Host, Outcome, ServerChange, ServerChanged, Severity, StageKind,
+    Embedded, Event, Finished, Host, Outcome, ServerChange, ServerChanged, Severity, StageKind, Table,
 };
 use crate::fixture::{
     Fixture, FixtureStage, GIB, check, clean_fixture, clean_report, interval, setting, wobble,
@@ -499,6 +500,7 @@ fn every_code_is_documented() {
         include_str!("answers.rs"),
         include_str!("cached.rs"),
         include_str!("closed_loop.rs"),
+        include_str!("cold_not_cold.rs"),
         include_str!("contention.rs"),
         include_str!("data_check.rs"),
         include_str!("driver_bound.rs"),
@@ -515,6 +517,7 @@ fn every_code_is_documented() {
         include_str!("settings_changed.rs"),
         include_str!("shared_host.rs"),
         include_str!("spilling.rs"),
+        include_str!("stats_missing.rs"),
         include_str!("too_short.rs"),
     ];
     assert_eq!(rules.len(), RULES.len());
@@ -587,4 +590,25 @@ fn what_only_the_end_can_tell_is_not_told_before() {
     let report = fold(&fixture.events);
     must_find(&report, "peak-not-reached", Severity::Doubt, &[]);
     assert!(judge_so_far(&report).iter().all(|finding| finding.code != "peak-not-reached"));
+}
+
+#[test]
+fn tables_that_were_never_analysed_are_found() {
+    let with = |analyzed: &[Option<bool>]| {
+        let mut report = clean_report();
+        let of = &mut report.found[0].tables;
+        let first = of[0].clone();
+        *of = analyzed
+            .iter()
+            .zip(["a", "b", "c", "d", "e", "f"])
+            .map(|(analyzed, name)| Table { name: name.to_owned(), analyzed: *analyzed, ..first.clone() })
+            .collect();
+        report
+    };
+    let missing = with(&[Some(true), Some(false), None, Some(false)]);
+    must_find(&missing, "stats-missing", Severity::Doubt, &["no statistics of b and d"]);
+    let many = with(&[Some(false); 6]);
+    must_find(&many, "stats-missing", Severity::Doubt, &["a, b, c, d and 2 more"]);
+    must_be_silent(&with(&[Some(true), None]), "stats-missing");
+    must_be_silent(&clean_report(), "stats-missing");
 }

@@ -335,6 +335,7 @@ fn describe(fixture: &mut Fixture) {
             index_bytes: Some(11 * GIB),
             logged: Some(true),
             indexed: None,
+            analyzed: None,
         }],
     }));
 }
@@ -398,6 +399,7 @@ pub(crate) fn one_of_each_remark() -> Vec<Event> {
             seconds: 2.5,
             succeeded: true,
             said: Some("the page cache of the host could not be dropped".to_owned()),
+            cold: None,
         }),
         Event::TargetLost(TargetLost {
             target: "my".to_owned(),

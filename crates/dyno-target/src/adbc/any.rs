@@ -100,6 +100,7 @@ fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryErr
             index_bytes: None,
             logged: None,
             indexed: None,
+            analyzed: None,
         });
     }
     Ok(Sizes { database_bytes: None, cache_bytes: None, tables: found })

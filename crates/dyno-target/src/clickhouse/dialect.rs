@@ -45,6 +45,7 @@ pub(super) static CLICKHOUSE: Product = Product {
         sort_memory: None,
         sort_processes: None,
         statement_bytes: Some("SELECT value FROM system.settings WHERE name = 'max_query_size'"),
+        empty_cache: Some(&["SYSTEM DROP MARK CACHE", "SYSTEM DROP UNCOMPRESSED CACHE"]),
         by_table: Access { hint: "", off: &[] },
         by_index: Access { hint: "", off: &[] },
         catalog: &CATALOG,

@@ -137,6 +137,7 @@ fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryErr
             index_bytes: table_bytes.map(|_| 0),
             logged: None,
             indexed: table_bytes.map(|_| Vec::new()),
+            analyzed: None,
         });
     }
     // What is uncompressed is not cached by default, but for the system's cache.

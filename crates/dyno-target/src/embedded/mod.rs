@@ -5,7 +5,6 @@
 //! that dyno did not make.
 
 mod cache;
-mod cold;
 mod configuration;
 mod directory;
 mod error;
@@ -20,7 +19,6 @@ mod server;
 mod spec;
 mod user;
 
-pub use cold::Dropped;
 pub use error::EmbeddedError;
 pub use profile::{ConfiguredSetting, Machine, Profile, ProfileError, settings};
 pub use server::{EmbeddedOptions, EmbeddedServer, available, installed, sweep_leftovers};

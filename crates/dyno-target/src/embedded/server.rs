@@ -11,7 +11,6 @@ use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Tls, Wire};
 use rustix::process::Signal;
 
 use super::cache::Cache;
-use super::cold::Dropped;
 use super::configuration;
 use super::directory::{RunDirectory, SOCKET_PORT};
 use super::error::EmbeddedError;
@@ -20,8 +19,9 @@ use super::postmaster::{Postmaster, end_with_dyno};
 use super::profile::{self, ConfiguredSetting, Machine, Profile};
 use super::spec::{ServerSpec, Version};
 use super::user::RunAs;
-use super::{cold, leftovers, ready};
-use crate::{host, interruption};
+use super::{leftovers, ready};
+use crate::host::{self, Dropped, drop_file_cache};
+use crate::interruption;
 
 /// What to start, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -164,7 +164,7 @@ impl EmbeddedServer {
             let why = format!("process {} does not end", self.pid());
             return Err(EmbeddedError::Stop { directory, why });
         }
-        let dropped = cold::drop_caches(&self.data);
+        let dropped = drop_file_cache(&self.data, true);
         progress("starting PostgreSQL again");
         let user = RunAs::choose();
         let maker =

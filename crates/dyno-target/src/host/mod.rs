@@ -1,12 +1,13 @@
 //! The machine that dyno runs on: what it is (`facts`) and what it is doing (`Sampler`).
 //!
 //! Everything is read from `/proc` and `/sys`. What cannot be read is left out, never guessed; nothing here
-//! writes, and nothing here starts a process.
+//! writes, and nothing here starts a process. Only `file_cache` changes anything, when it is asked to.
 
 mod cgroup;
 mod cpu;
 mod disk;
 mod facts;
+mod file_cache;
 mod machine;
 mod node_exporter;
 mod process;
@@ -18,6 +19,7 @@ mod values;
 
 pub use disk::{Disk, free_bytes};
 pub use facts::facts;
+pub use file_cache::{Dropped, drop_file_cache};
 pub(crate) use node_exporter::NodeExporterReader;
 pub use node_exporter::{NodeExporter, NodeExporterError};
 pub use sample::Sampler;

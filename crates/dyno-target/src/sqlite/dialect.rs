@@ -42,6 +42,7 @@ pub(super) static SQLITE: Product = Product {
         sort_memory: None,
         // SQLITE_MAX_SQL_LENGTH is 1,000,000 bytes.
         statement_bytes: Some("SELECT 1000000"),
+        empty_cache: Some(&[]),
         explain: "EXPLAIN QUERY PLAN",
         by_table: Access { hint: " NOT INDEXED", off: &[] },
         by_index: Access { hint: " INDEXED BY {index}", off: &[] },

@@ -116,14 +116,18 @@ fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryErr
              WHERE c.seqno = 0 AND i.origin = 'c' ORDER BY c.name"
         );
         let indexed = known(connection.query(&indexed).map(Some))?.unwrap_or_default();
+        let is_filled = number(connection, &format!("SELECT EXISTS (SELECT 1 FROM {name})"))? == Some(1);
+        let rows = number(connection, &rows)?;
         found.push(event::Table {
             name: name.to_owned(),
-            rows: number(connection, &rows)?,
+            rows,
             table_bytes,
             index_bytes: bytes(connection, "index")?.or(table_bytes.map(|_| 0)),
             logged: None,
             indexed: table_bytes
                 .map(|_| indexed.iter().filter_map(|row| row.text(0).map(str::to_owned)).collect()),
+            // Without the table of statistics there are none either.
+            analyzed: is_filled.then_some(rows.is_some()),
         });
     }
     Ok(Sizes { database_bytes, cache_bytes: None, tables: found })

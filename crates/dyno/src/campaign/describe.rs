@@ -135,6 +135,11 @@ impl Description {
         Ok(Self { identity, process, target, settings })
     }
 
+    /// Whether the server reads its data files past the system's cache.
+    pub(super) fn bypasses_system_cache(&self) -> bool {
+        self.settings.facts.bypasses_system_cache
+    }
+
     /// Behind a load, or what there was of it: reads what the server is now, and tells what of it has changed.
     pub(crate) fn compare_again(&self, stream: &EventStream, route: &Route) {
         let (name, url) = (self.target.name.as_str(), self.target.url.as_str());

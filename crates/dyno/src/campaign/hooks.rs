@@ -133,6 +133,7 @@ fn run_one(
         seconds: started.elapsed().as_secs_f64(),
         succeeded,
         said,
+        cold: None,
     }));
     context.check_stopped()?;
     done.map(|_| ()).map_err(|(status, said)| Failure::Hook { target, action, status, said })

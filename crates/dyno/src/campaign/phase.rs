@@ -19,7 +19,7 @@ use super::stages::{StageSubject, StageSum, Stages};
 use super::system::System;
 use super::target_server::TargetServer;
 use super::verification::{self, Verification};
-use super::{Context, hooks, room};
+use super::{Context, cold, hooks, room};
 use crate::failure::Failure;
 use crate::plan::{HookStage, LoadSource, PhasePlan, StreamPlan};
 
@@ -31,6 +31,8 @@ const SCRIPT_CLIENTS: u32 = 16_384;
 /// A phase under way on a target.
 pub(super) struct PhaseRun<'a> {
     verification: Verification,
+    /// What is cached is dropped before each pass but the first, before which it was dropped already.
+    cold_passes: bool,
     streams: Vec<StreamRun<'a>>,
     /// What the streams run, in their order.
     loads: Vec<Arc<dyn SeriesLoad>>,
@@ -41,6 +43,7 @@ struct StreamRun<'a> {
     plan: &'a StreamPlan,
     /// Its place in the phase.
     place: u32,
+    load: Arc<dyn SeriesLoad>,
     workload: Arc<dyn Workload>,
     contended_rows: Option<u32>,
     threads: u32,
@@ -86,12 +89,14 @@ impl<'a> PhaseRun<'a> {
         let judged: Vec<(&StreamPlan, &dyn SeriesLoad)> =
             phase.streams.iter().zip(loads.iter().map(|load| load.series.as_ref())).collect();
         let verification = Verification::begin(context, system, &judged)?;
+        let before = system.server.identity().clone();
         for stream in &phase.streams {
             let stage = HookStage::Series(stream.name.clone());
             hooks::run_for_system(context, system, HookTime::Before, &stage)?;
         }
         if phase.cold {
-            super::cold::restart(context, system, &phase.streams[0].name)?;
+            let restarted = !before.is_same_server(system.server.identity());
+            cold::begin(context, system, &names(phase.streams.iter()), restarted)?;
         }
         check_autocommit(&mut system.server)?;
         let series = loads.iter().map(|load| Arc::clone(&load.series)).collect();
@@ -99,7 +104,8 @@ impl<'a> PhaseRun<'a> {
         for ((place, plan), load) in (0..).zip(plans).zip(loads) {
             streams.push(StreamRun::begin(context, system, phase, (place, plan), load, threads)?);
         }
-        Ok(Self { verification, streams, loads: series })
+        let cold_passes = phase.cold && phase.streams.iter().any(|stream| stream.pass.is_some());
+        Ok(Self { verification, cold_passes, streams, loads: series })
     }
 
     /// Decides the next stage of each stream that has an end of its own; false where there is none left.
@@ -140,8 +146,14 @@ impl<'a> PhaseRun<'a> {
     ) -> Result<(), Failure> {
         context.check_stopped()?;
         let kinds = self.kinds();
+        let before = system.server.identity().clone();
         for kind in &kinds {
             self.hooks(context, system, HookTime::Before, *kind)?;
+        }
+        if self.cold_passes && round > 0 {
+            self.disconnect();
+            let restarted = !before.is_same_server(system.server.identity());
+            cold::begin(context, system, &self.names(), restarted)?;
         }
         let server = &system.server;
         let target = system.name();
@@ -208,10 +220,8 @@ impl<'a> PhaseRun<'a> {
         Ok(())
     }
 
-    /// `oltp, report`
     fn names(&self) -> String {
-        let names = self.streams.iter().map(|stream| stream.plan.name.as_str());
-        names.collect::<Vec<_>>().join(", ")
+        names(self.streams.iter().map(|stream| stream.plan))
     }
 
     /// Ends the clients before the phase ends.
@@ -261,6 +271,7 @@ impl<'a> StreamRun<'a> {
         Ok(Self {
             plan: stream,
             place,
+            load: series,
             workload,
             contended_rows: capacity.contention.map(|contention| contention.clients),
             threads,
@@ -337,6 +348,11 @@ impl<'a> StreamRun<'a> {
 /// The seed of the stream at a place: those of two streams have nothing in common.
 fn seed(context: &Context<'_>, place: u64) -> u64 {
     context.plan.seed.wrapping_add(place.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+/// `oltp, report`
+fn names<'a>(streams: impl Iterator<Item = &'a StreamPlan>) -> String {
+    streams.map(|stream| stream.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
 }
 
 /// What a stream runs on the data that is there.

@@ -1,5 +1,6 @@
 //! One stage after the other on one engine: each told to the stream from its start to its end.
 
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dyno_engine::engine::{Engine, Observation, StageOutcome};
@@ -8,7 +9,7 @@ use dyno_results::event::{Arrival, Event, Stage, StageFinished, TypeInterval};
 use dyno_results::spec::{Arrivals, End, Protocol, StageOrder};
 use dyno_results::statistics::saturation::LoadStep;
 use dyno_target::cause::Cause;
-use dyno_workload::benchmark::Done;
+use dyno_workload::benchmark::{Done, SeriesLoad};
 use rustix::io::Errno;
 
 use super::Context;

@@ -150,6 +150,11 @@ impl TargetServer {
         self.watched = watched;
     }
 
+    /// Whether it is a library in dyno's own process.
+    pub(super) fn is_in_process(&self) -> bool {
+        self.described.as_ref().is_some_and(|described| described.target.in_process)
+    }
+
     pub(super) fn identity(&self) -> &Identity {
         &self.identity
     }

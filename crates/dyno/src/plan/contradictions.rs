@@ -4,7 +4,6 @@ use dyno_results::spec::Protocol;
 
 use super::{LoadSource, PhasePlan, StreamPlan, TargetPlan};
 use crate::failure::Failure;
-use crate::plan::TargetSource;
 
 /// Refuses what does not go together, and says what would.
 pub(super) fn refuse(targets: &[TargetPlan], phases: &[PhasePlan]) -> Result<(), Failure> {
@@ -23,7 +22,6 @@ pub(super) fn refuse(targets: &[TargetPlan], phases: &[PhasePlan]) -> Result<(),
         }
     }
     let extended = streams().any(|stream| stream.protocol == Protocol::Extended);
-    let cold = phases.iter().any(|phase| phase.cold);
     for target in targets {
         let name = &target.name;
         let can = target.capabilities();
@@ -45,12 +43,6 @@ pub(super) fn refuse(targets: &[TargetPlan], phases: &[PhasePlan]) -> Result<(),
         if can.read_only && streams().any(|stream| stream.writes(&target.benchmark.series())) {
             return Err(Failure::wrong(format!(
                 "{name} is only read (mode=ro), and the load writes: leave mode=ro out, or run a workload that reads"
-            )));
-        }
-        if cold && matches!(target.source, TargetSource::Named(_)) {
-            return Err(Failure::wrong(format!(
-                "--cold restarts servers of dyno's own, and {name} is not: say how it is restarted, for instance \
-                     --before SERIES 'ssh db systemctl restart the-server'"
             )));
         }
     }

@@ -83,7 +83,6 @@ impl PhasePlan {
         series: &[Series],
         targets: &[&str],
     ) -> Result<Self, Failure> {
-        let warm_up = phase.warm_up.get_or_insert(Time(Duration::from_secs(if quick { 1 } else { 5 }))).0;
         let repeat = within("--repeat", phase.repeat, 1000)?;
         if phase.streams.is_empty() {
             return Err(Failure::wrong("a phase has no stream"));
@@ -110,6 +109,16 @@ impl PhasePlan {
             return Err(Failure::wrong(what));
         }
         let (repeat, together, cold) = (phase.repeat.unwrap_or(1), phase.together, phase.cold);
+        // A pass that warms up reads what was just dropped.
+        let is_cold_pass = cold && streams.iter().any(|stream| stream.pass.is_some());
+        let usual = Duration::from_secs(if is_cold_pass {
+            0
+        } else if quick {
+            1
+        } else {
+            5
+        });
+        let warm_up = phase.warm_up.get_or_insert(Time(usual)).0;
         Ok(Self { warm_up, repeat, together, cold, streams })
     }
 }

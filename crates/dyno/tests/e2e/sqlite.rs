@@ -191,7 +191,6 @@ fn what_cannot_be_run_on_is_told() {
         ("bank.db", "?mode=ro", "tpcb/select-only --prepare", &["SQLITE_READONLY", "mode=ro"]),
         ("bank.db", "", "./mine.sql", &["pgbench's language", "SQLite"]),
         ("bank.db", "", "--protocol extended", &["--protocol extended", "SQLite"]),
-        ("bank.db", "", "tpcb --cold", &["--cold restarts servers"]),
     ] {
         let words: Vec<&str> = words.split_whitespace().collect();
         let target = target(&home, name, parameters);

@@ -213,6 +213,7 @@ fn two_servers_of_dynos_own_run_side_by_side() {
         assert_eq!((&hook["target"], &hook["action"]), (&target.into(), &"cold".into()));
         assert_eq!((&hook["about"], &hook["succeeded"]), (&"join".into(), &true.into()));
         assert!(hook["said"].as_str().unwrap().contains("cannot be dropped"), "{hook}");
+        assert!(hook["cold"]["dropped"][0].as_str().unwrap().contains("restarted"), "{hook}");
     }
     assert_eq!(report.document()["hooks"].as_array().unwrap().len(), 2);
 }
@@ -277,7 +278,6 @@ fn targets_that_cannot_be_told_apart_or_are_not_there_are_refused() {
             &["no target c", "a, b"],
         ),
         (&[two.as_slice(), &["--host-metrics", "a=ftp://h/"]].concat(), &["ftp"]),
-        (&[two.as_slice(), &["--cold"]].concat(), &["--before"]),
         (&[two.as_slice(), &["--before", "jion", "true"]].concat(), &["jion", "read, write"]),
         (&[two.as_slice(), &["--before", "c:hold", "true"]].concat(), &["no target c", "a, b"]),
         (&[two.as_slice(), &["--before", "hold", " "]].concat(), &["names nothing"]),

@@ -3,7 +3,7 @@
 use super::{Aspect, noted_among_products, unequal, unequal_where_known, values};
 use crate::comparison::document::Difference;
 use crate::comparison::side::{Member, Side};
-use crate::event::{Finding, HookTime, Host, Setting, Severity};
+use crate::event::{Finding, Hook, HookTime, Host, Setting, Severity};
 use crate::format;
 use crate::judge::settings_changed::with_unit;
 use crate::words::list;
@@ -269,7 +269,10 @@ fn hooks(member: &Member) -> &'static str {
         hooks.filter(|hook| hook.target == member.target && hook.when == HookTime::Before).collect();
     match before.as_slice() {
         [] => "nothing was done",
-        hooks if hooks.iter().any(|hook| hook.action == "cold") => "caches made cold",
+        hooks if hooks.iter().any(|hook| hook.action == "cold") => {
+            let kept = |hook: &&Hook| hook.cold.as_ref().is_some_and(|cold| !cold.kept.is_empty());
+            if hooks.iter().any(kept) { "caches made cold in part" } else { "caches made cold" }
+        }
         _ => "commands were run",
     }
 }

@@ -131,6 +131,7 @@ fn data_of_another_scale_or_number_of_rows_are_not_the_same() {
             index_bytes: None,
             logged: None,
             indexed: None,
+            analyzed: None,
         };
         rows.iter().map(table).collect()
     };
@@ -393,6 +394,7 @@ fn cold_caches_on_one_side_only_are_told() {
             seconds: 2.0,
             succeeded: true,
             said: None,
+            cold: None,
         }));
     });
     assert_found(&found, "before the load", Severity::Doubt, &["caches made cold (b)"]);

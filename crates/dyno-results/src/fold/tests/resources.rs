@@ -209,6 +209,7 @@ fn rows_take_what_was_last_read_of_them() {
         index_bytes,
         logged: None,
         indexed: None,
+        analyzed: None,
     };
     let sizes = |tables: Vec<Table>| {
         let mut fixture = Fixture::started("2026-11-20-1");

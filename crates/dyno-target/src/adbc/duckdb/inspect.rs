@@ -127,6 +127,7 @@ fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryErr
             logged: None,
             indexed: table_bytes
                 .map(|_| indexed.iter().filter_map(|row| row.text(0).map(str::to_owned)).collect()),
+            analyzed: None,
         });
     }
     Ok(Sizes { database_bytes, cache_bytes, tables: found })

@@ -14,6 +14,8 @@ const LOGGED: &[(&str, bool)] =
     &[("InnoDB", true), ("ROCKSDB", true), ("MEMORY", false), ("MyISAM", false), ("MRG_MyISAM", false)];
 /// A file may have this much more than the statistics know of: room that was taken ahead, in a table that grows.
 const FILE_AHEAD_BYTES: u64 = 8 << 20;
+/// A table with rows is larger: an empty one has some pages too.
+const ANALYZED_BYTES_MIN: u64 = 1 << 20;
 
 /// Rows are an estimate from sampled pages.
 pub(super) fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryError> {
@@ -26,6 +28,7 @@ pub(super) fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Size
     let table_names = TableNames::of(connection, tables.iter().copied())?;
     let mut sizes = table_names.sizes(connection)?;
     table_names.add_indexes(connection, &mut sizes.tables)?;
+    table_names.add_analyzed(connection, &mut sizes.tables)?;
     Ok(Sizes { cache_bytes, ..sizes })
 }
 
@@ -133,6 +136,38 @@ impl TableNames {
         Ok(())
     }
 
+    /// Says of each table of InnoDB with more than a few rows whether its statistics are there, which the server makes by itself
+    /// unless that is turned off. Only those that are kept can be read, and only by who may read them.
+    fn add_analyzed(
+        &self,
+        connection: &mut Connection,
+        tables: &mut [event::Table],
+    ) -> Result<(), QueryError> {
+        let one = |(index, table_name): (usize, &TableName)| {
+            let [database, table] = [&table_name.database, &table_name.table].map(|name| literal(name));
+            format!(
+                "SELECT '{index}' AS place,
+                        EXISTS (SELECT 1 FROM mysql.innodb_table_stats s WHERE s.database_name = {database}
+                                AND s.table_name = {table} AND s.n_rows > 0) AS analyzed
+                 FROM information_schema.tables
+                 WHERE table_schema = {database} AND table_name = {table} AND engine = 'InnoDB'
+                   AND @@innodb_stats_persistent AND create_options NOT LIKE '%stats_persistent=0%'
+                   AND EXISTS (SELECT 1 FROM mysql.innodb_table_stats WHERE n_rows > 0)"
+            )
+        };
+        let all: Vec<String> = self.tables.iter().enumerate().map(one).collect();
+        if all.is_empty() {
+            return Ok(());
+        }
+        let rows = known(connection.query(&all.join(" UNION ALL ")).map(Some))?.unwrap_or_default();
+        for (index, table) in tables.iter_mut().enumerate() {
+            let row = rows.iter().find(|row| row.get("place") == Some(&index.to_string()));
+            let is_large = table.table_bytes.is_some_and(|bytes| bytes >= ANALYZED_BYTES_MIN);
+            table.analyzed = row.filter(|_| is_large).and_then(|row| row.get("analyzed")).map(|it| it == "1");
+        }
+        Ok(())
+    }
+
     /// A look at each by its name: to look for several at once makes servers look at all that there are.
     fn statement(&self) -> Option<String> {
         let one = |(index, table_name): (usize, &TableName)| {
@@ -161,7 +196,15 @@ fn described(name: &str, row: Option<&TextRow>, file_bytes: Option<u64>) -> even
         Some(bytes) => counted.brought_to(bytes),
         None => counted,
     };
-    event::Table { name: name.to_owned(), rows, table_bytes, index_bytes, logged, indexed: None }
+    event::Table {
+        name: name.to_owned(),
+        rows,
+        table_bytes,
+        index_bytes,
+        logged,
+        indexed: None,
+        analyzed: None,
+    }
 }
 
 /// What the server's statistics say of a table.

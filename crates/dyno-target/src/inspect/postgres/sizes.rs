@@ -13,6 +13,7 @@ pub(super) fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Size
     let cache_bytes = known(connection.query_value(cache))?;
     let mut sizes = table_sizes(connection, tables)?;
     add_indexes(connection, tables, &mut sizes)?;
+    add_analyzed(connection, tables, &mut sizes)?;
     Ok(Sizes { database_bytes, cache_bytes, tables: sizes })
 }
 
@@ -32,6 +33,26 @@ fn add_indexes(
         names.join(", ")
     );
     mark_indexed(tables, known(connection.query(&sql).map(Some))?.as_deref());
+    Ok(())
+}
+
+/// Says of each table with rows whether the planner has statistics of its columns. Relatives whose view is empty have theirs
+/// elsewhere; PostgreSQL's has its own catalog in it from the beginning.
+fn add_analyzed(
+    connection: &mut Connection,
+    names: &[&str],
+    tables: &mut [event::Table],
+) -> Result<(), QueryError> {
+    let sql = of_tables(
+        names,
+        "bool_and(EXISTS (SELECT FROM pg_stats s WHERE s.tablename = c.relname
+                          AND s.schemaname = (SELECT nspname FROM pg_namespace n WHERE n.oid = c.relnamespace)))
+            FILTER (WHERE pg_relation_size(c.oid) > 0 AND EXISTS (SELECT FROM pg_stats)) AS analyzed",
+    );
+    let rows = known(connection.query(&sql).map(Some))?.unwrap_or_default();
+    for (table, row) in tables.iter_mut().zip(&rows) {
+        table.analyzed = row.get("analyzed").map(|text| text == "t");
+    }
     Ok(())
 }
 
@@ -71,5 +92,6 @@ fn table(name: &str, row: Option<&TextRow>) -> event::Table {
         index_bytes: number("index_bytes"),
         logged: flag("logged"),
         indexed: None,
+        analyzed: None,
     }
 }

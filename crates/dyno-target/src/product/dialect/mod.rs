@@ -86,6 +86,10 @@ pub struct Dialect {
     pub query_texts: &'static [(&'static str, &'static str)],
     pub query_end: &'static str,
 
+    /// Statements that empty the server's own cache of data while it runs: none where each session has its own. `None` where
+    /// only a restart empties it.
+    pub empty_cache: Option<&'static [&'static str]>,
+
     pub explain: &'static str,
     pub by_table: Access,
     pub by_index: Access,

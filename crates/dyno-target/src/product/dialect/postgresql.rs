@@ -50,6 +50,7 @@ impl Dialect {
 
         query_texts: &[],
         query_end: "",
+        empty_cache: None,
         explain: "EXPLAIN",
         by_table: Access {
             hint: "",

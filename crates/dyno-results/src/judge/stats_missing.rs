@@ -1,0 +1,38 @@
+//! `stats-missing`: the planner knows nothing of the tables, because they were never analysed.
+
+use crate::document::Report;
+use crate::event::{Data, Finding, Severity, Subject};
+use crate::words::list;
+
+/// Tables that are named.
+const NAMED_MAX: usize = 4;
+
+/// By what the first load found: a load that fills tables cannot have analysed them before.
+pub(super) fn judge(report: &Report) -> Vec<Finding> {
+    report.found.iter().filter_map(judge_data).collect()
+}
+
+fn judge_data(data: &Data) -> Option<Finding> {
+    let never = data.tables.iter().filter(|table| table.analyzed == Some(false));
+    let mut named: Vec<String> = never.map(|table| table.name.clone()).collect();
+    if named.is_empty() {
+        return None;
+    }
+    let others = named.len().saturating_sub(NAMED_MAX);
+    if others > 0 {
+        named.truncate(NAMED_MAX);
+        named.push(format!("{others} more"));
+    }
+    Some(Finding {
+        code: "stats-missing".to_owned(),
+        severity: Severity::Doubt,
+        subject: Subject::of_target(&data.target),
+        evidence: format!(
+            "the planner has no statistics of {}, which have rows and were never analysed: it guesses how many rows a query \
+             finds",
+            list(&named)
+        ),
+        advice: "have the tables analysed (ANALYZE) before the load, unless you measure what a server does without it"
+            .to_owned(),
+    })
+}
