@@ -161,9 +161,8 @@ fn once_or_each(texts: &[Option<String>], names: &[String]) -> String {
     }
 }
 
-/// `hold of 30 s, 8 clients`
+/// `hold of 30 s, 8 clients`, `3 passes over 22 queries, 1 client`
 fn load_words(load: &SideLoad) -> String {
-    let kind = load.kind.stage_name();
     let clients = match load.clients_end.filter(|end| *end != load.clients) {
         Some(end) => format!("{} to {}", load.clients, format::counted(u64::from(end), "client")),
         None => format::counted(u64::from(load.clients), "client"),
@@ -172,8 +171,21 @@ fn load_words(load: &SideLoad) -> String {
     let pool = load.connections.map_or(String::new(), |connections| {
         format!(" on {}", format::counted(u64::from(connections), "connection"))
     });
-    let seconds = format::duration_s((load.seconds * 10.0).round() / 10.0);
-    format!("{kind} of {seconds}{rate}, {clients}{pool}")
+    let what = match load.queries {
+        Some(queries) => {
+            let passes = if load.stages.len() == 1 { "pass" } else { "passes" };
+            let queries = match queries {
+                1 => "1 query".to_owned(),
+                several => format!("{several} queries"),
+            };
+            format!("{} {passes} over {queries}", load.stages.len())
+        }
+        None => {
+            let seconds = format::duration_s((load.seconds * 10.0).round() / 10.0);
+            format!("{} of {seconds}", load.kind.stage_name())
+        }
+    };
+    format!("{what}{rate}, {clients}{pool}")
 }
 
 fn absent(absent: &[Absent], sheet: &mut Sheet) {

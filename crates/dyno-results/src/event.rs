@@ -425,6 +425,15 @@ pub(crate) fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
 impl Stage {
     /// Transactions per second that are asked for, of an open load: at its beginning, where they are ramped.
     #[must_use]
+    /// What one such stage is called: `hold`, of a ladder `rung`, and `pass` over a query set.
+    #[must_use]
+    pub fn noun(&self) -> &'static str {
+        match self.kind {
+            StageKind::Hold if self.pass => "pass",
+            kind => kind.stage_name(),
+        }
+    }
+
     pub fn rate_per_s(&self) -> Option<f64> {
         match self.arrival {
             Arrival::Open { rate_per_s, .. } => Some(rate_per_s),

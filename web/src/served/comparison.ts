@@ -35,7 +35,10 @@ interface Load {
   clients_end: number | null;
   connections: number | null;
   rate_per_s: number | null;
+  /** Of a pass over a query set; missing in documents of earlier versions. */
+  queries?: number | null;
   seconds: number;
+  stages: unknown[];
 }
 
 export interface FigureRow {
@@ -67,6 +70,7 @@ const SCHEMA = "dyno.comparison/1";
 /** What is shown of stages of a kind. */
 const HEADLINES: Record<string, string> = {
   hold: "what was held",
+  pass: "the passes",
   ramp: "over the ramp",
   ladder: "the peak of the ladder",
 };
@@ -141,7 +145,7 @@ function differences(all: Difference[]): Child {
 function headingOf({ kind, loads }: Part): string {
   if (kind === "common-load") return "at a load that all have climbed";
   if (kind === "peak") return "where the ladder has its peak";
-  const kinds = new Set(loads.flatMap((load) => (load === null ? [] : [load.kind])));
+  const kinds = new Set(loads.flatMap((load) => (load === null ? [] : [load.queries == null ? load.kind : "pass"])));
   const words = [...kinds].map((one) => HEADLINES[one] ?? one);
   return words.length === 0 ? "what was measured" : words.join(" and ");
 }
@@ -215,6 +219,11 @@ function loadText(load: Load | null): Child {
   if (load === null) return el("span", { class: "unknown" }, "none");
   const pool = load.connections == null ? "" : ` over ${counted(load.connections, "connection")}`;
   const rate = load.rate_per_s === null ? "" : `${long(load.rate_per_s)}/s, `;
+  if (load.queries != null) {
+    const passes = load.stages.length === 1 ? "1 pass" : `${load.stages.length} passes`;
+    const queries = load.queries === 1 ? "1 query" : `${load.queries} queries`;
+    return `${passes} over ${queries}, ${clientsText(load)}${pool}`;
+  }
   const seconds = load.seconds > 0 ? `, ${duration(Math.round(load.seconds * 10) / 10)}` : "";
   return `${rate}${clientsText(load)}${pool}${seconds}`;
 }

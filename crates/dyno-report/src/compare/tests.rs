@@ -44,6 +44,7 @@ fn load(clients: u32) -> Option<SideLoad> {
         clients_end: None,
         connections: None,
         rate_per_s: None,
+        queries: None,
         seconds: 30.02,
         stages: vec![StageReference { run: "2026-11-20-1".to_owned(), stage: 7 }],
     })
@@ -290,4 +291,16 @@ fn what_a_server_says_of_itself_cannot_steer_the_terminal() {
     comparison.series[0].name = "\u{7}read".to_owned();
     let text = render(&comparison, Terminal::plain(100));
     assert!(!text.contains(['\u{1b}', '\u{202e}', '\u{7}']), "{text}");
+}
+
+#[test]
+fn passes_are_counted_and_not_timed() {
+    let words = |queries, stages: usize| {
+        let mut load = load(1).unwrap();
+        load.queries = Some(queries);
+        load.stages = vec![load.stages[0].clone(); stages];
+        load_words(&load)
+    };
+    assert_eq!(words(22, 3), "3 passes over 22 queries, 1 client");
+    assert_eq!(words(1, 1), "1 pass over 1 query, 1 client");
 }

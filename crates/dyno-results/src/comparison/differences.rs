@@ -6,6 +6,7 @@
 
 mod data;
 mod load;
+mod queries;
 mod repeats;
 mod server;
 mod trust;

@@ -116,6 +116,8 @@ pub struct SideLoad {
     pub connections: Option<u32>,
     /// Of an open load.
     pub rate_per_s: Option<f64>,
+    /// Queries of a pass, where the stages are passes over a query set.
+    pub queries: Option<usize>,
     /// Of each stage, on average.
     pub seconds: f64,
     /// Run and stage of each repeat.

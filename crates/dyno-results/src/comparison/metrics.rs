@@ -15,17 +15,23 @@ pub(super) struct ComparedMetric {
     pub(super) better: Better,
     /// Whether it says something only at the same load.
     pub(super) latency: bool,
+    /// Whether it is of all queries of a pass together.
+    pub(super) of_all_queries: bool,
     pub(super) figure: Figure,
     /// Of what it was counted, where that may be one thing or another.
     pub(super) source: Option<fn(&Costs) -> Option<&str>>,
 }
 
 const fn plain(key: &'static str, unit: &'static str, better: Better, figure: Figure) -> ComparedMetric {
-    ComparedMetric { key, unit, better, latency: false, figure, source: None }
+    ComparedMetric { key, unit, better, latency: false, of_all_queries: false, figure, source: None }
 }
 
 const fn latency(key: &'static str, figure: Figure) -> ComparedMetric {
     ComparedMetric { latency: true, ..plain(key, "us", Better::Lower, figure) }
+}
+
+const fn of_pass(key: &'static str, figure: Figure) -> ComparedMetric {
+    ComparedMetric { of_all_queries: true, ..latency(key, figure) }
 }
 
 const fn cost(key: &'static str, unit: &'static str, figure: Figure) -> ComparedMetric {
@@ -65,8 +71,8 @@ pub(super) const OF_STAGES: &[ComparedMetric] = &[
 
 /// What a pass over a query set tells. Its queries have little in common: neither their rate nor their percentiles say much.
 pub(super) const OF_PASSES: &[ComparedMetric] = &[
-    latency("pass", |_, pass| Some((passes::total_s(pass)? * 1e6, None))),
-    latency("geometric_mean", |_, pass| Some((passes::geometric_mean_s(pass)? * 1e6, None))),
+    of_pass("pass", |_, pass| Some((passes::total_s(pass)? * 1e6, None))),
+    of_pass("geometric_mean", |_, pass| Some((passes::geometric_mean_s(pass)? * 1e6, None))),
     plain("errors", "share", Better::Lower, errors),
     cost("server_cpu", "us", |_, stage| of_costs(stage, |costs| costs.server_cpu_us)),
     disk_bytes("disk_read_bytes", |_, stage| of_costs(stage, |costs| costs.disk_read_bytes)),

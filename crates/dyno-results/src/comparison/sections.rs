@@ -78,8 +78,34 @@ impl<'a> SharedParts<'a> {
 
     /// What the stages of a series tell.
     fn metrics(&self) -> &'static [ComparedMetric] {
-        let are_passes = self.present().flatten().all(|(_, series)| series.passes.is_some());
-        if are_passes { metrics::OF_PASSES } else { metrics::OF_STAGES }
+        if self.are_passes() { metrics::OF_PASSES } else { metrics::OF_STAGES }
+    }
+
+    /// Whether all its stages are passes over a query set.
+    pub(super) fn are_passes(&self) -> bool {
+        self.present().flatten().all(|(_, series)| series.passes.is_some())
+    }
+
+    /// The queries of each side's passes, sorted; none where its stages are none.
+    pub(super) fn queries(&self) -> Vec<Vec<&'a str>> {
+        let of_series = |(_, series): &(&'a Member, &'a Series)| {
+            let passes = series.passes.iter();
+            passes
+                .flat_map(|passes| passes.queries.iter().map(|query| query.query.as_str()))
+                .collect::<Vec<_>>()
+        };
+        let of_side = |side: &Vec<(&'a Member, &'a Series)>| {
+            let mut names = distinct(side.iter().flat_map(of_series));
+            names.sort_unstable();
+            names
+        };
+        self.sides.iter().map(of_side).collect()
+    }
+
+    /// Whether all sides ran the same queries: a total over others is no multiple of theirs.
+    pub(super) fn same_queries(&self) -> bool {
+        let all: Vec<Vec<&str>> = self.queries().into_iter().filter(|names| !names.is_empty()).collect();
+        all.windows(2).all(|pair| pair[0] == pair[1])
     }
 
     /// A section whose rows are still to be decided.
@@ -98,7 +124,7 @@ impl<'a> SharedParts<'a> {
             if metric.latency && !same_load {
                 draft.contrasts.iter_mut().flatten().for_each(|ratio| ratio.set_aside(Verdict::OtherLoad));
             }
-            if !are_of_one_source(metric, picks) {
+            if !are_of_one_source(metric, picks) || (metric.of_all_queries && !self.same_queries()) {
                 draft.contrasts.iter_mut().for_each(|contrast| *contrast = None);
             }
             draft

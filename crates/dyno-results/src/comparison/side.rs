@@ -125,6 +125,7 @@ impl<'a> Picked<'a> {
             clients_end: stage.clients_end,
             connections: stage.connections,
             rate_per_s: stage.rate_per_s(),
+            queries: stage.pass.then_some(stage.types.len()),
             seconds: seconds / self.stages().count() as f64,
             stages: self
                 .stages()

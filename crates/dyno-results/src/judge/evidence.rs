@@ -34,9 +34,9 @@ pub(super) fn series_subject(report: &Report, series: &Series) -> Subject {
     Subject { about: Some(about), target: Some(target), series: Some(name), stage: None }
 }
 
-/// A stage in a sentence: `the hold of 30 s at 8 clients`, `the ramp of 60 s from 1 to 64 clients`.
+/// A stage in a sentence: `the hold of 30 s at 8 clients`, `the ramp of 60 s from 1 to 64 clients`, `the pass of 4 s at 1 client`.
 pub(super) fn stage_name(result: &StageResult) -> String {
-    let kind = result.stage.kind.stage_name();
+    let kind = result.stage.noun();
     let clients = format::clients(result.stage.clients_end.unwrap_or(result.stage.clients));
     let seconds = format::duration_s(result.seconds);
     match (&result.stage.arrival, result.stage.rate_end_per_s, result.stage.clients_end) {

@@ -78,5 +78,6 @@ fn elsewhere(found: &[InStage<'_>]) -> String {
         }
         list(&numbers)
     };
-    format!("; found in {} of {} holds ({which})", found.len(), all.len())
+    let stages = if first.result.stage.pass { "passes" } else { "holds" };
+    format!("; found in {} of {} {stages} ({which})", found.len(), all.len())
 }

@@ -313,6 +313,7 @@ impl<'a> StreamRun<'a> {
             protocol: self.plan.protocol,
             contended_rows: self.contended_rows,
             pass: self.plan.pass,
+            queries: self.plan.pass.map(|_| self.load.as_ref()),
         };
         self.stages.run(context, &mut engine, &subject, order, &mut self.sums, participant)?;
         self.engine = Some(engine);
@@ -323,7 +324,9 @@ impl<'a> StreamRun<'a> {
         let plan = context.plan;
         // The second engine of a stream goes on with other random numbers, and not again with those of the first; nor has
         // another stream the same.
-        let seed = seed(context, u64::from(self.place)).wrapping_add(self.engines);
+        // Passes are over the same queries.
+        let further = if self.plan.pass.is_some() { 0 } else { self.engines };
+        let seed = seed(context, u64::from(self.place)).wrapping_add(further);
         if self.engines > 0
             && let LoadSource::Script(script) = &self.plan.source
         {

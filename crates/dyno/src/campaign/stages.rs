@@ -59,6 +59,8 @@ pub(crate) struct StageSubject<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StageSum {
     pub(super) id: u32,
+    /// Says which queries go on, where a stage is a pass.
+    pub(crate) queries: Option<&'a dyn SeriesLoad>,
     pub(super) order: StageOrder,
     /// As the report has it; `None` where nothing was measured, or the stage did not run to its end.
     pub(super) step: Option<LoadStep>,

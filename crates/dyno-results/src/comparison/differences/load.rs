@@ -97,10 +97,13 @@ pub(super) fn differences(sides: &[Side], shared: &SharedParts<'_>) -> Vec<Diffe
             of_stages(sides, picks, &CONNECTIONS, |stage| Some(connections(stage))),
             of_stages(sides, picks, &THINK_TIME, think_time),
             of_stages(sides, picks, &PROTOCOL, |stage| Some(stage.stage.protocol.clone())),
-            length(sides, picks),
+            length(sides, picks).filter(|_| !shared.are_passes()),
             together(sides, picks),
             repeats(sides, picks, &MADE_OF),
         ]);
+        if shared.are_passes() {
+            found.extend(super::queries::differences(sides, shared, picks));
+        }
     }
     let mut found: Vec<Difference> = found.into_iter().flatten().collect();
     for difference in &mut found {

@@ -90,6 +90,26 @@ fn passes_over_a_query_set_are_compared_by_their_seconds() {
 }
 
 #[test]
+fn passes_over_other_queries_have_no_ratio() {
+    let passes = |name: &str, query: &str| {
+        let mut fixture = run(name, &[], (1, 1000), 10);
+        fixture.events.iter_mut().for_each(|stamped| {
+            if let Event::StageStarted(stage) = &mut stamped.event {
+                (stage.pass, stage.types) = (true, vec![query.to_owned()]);
+            }
+        });
+        fixture
+    };
+    let comparison = compare(&[side("a", &passes("a", "Q1")), side("b", &passes("b", "Q2"))], 0).unwrap();
+    let headline = &comparison.series[0].sections[0];
+    assert_eq!(headline.loads[0].as_ref().unwrap().queries, Some(1));
+    for key in ["pass", "geometric_mean"] {
+        let cells = &row(headline, key).cells;
+        assert!(cells[1].value.is_some() && cells[1].ratio.is_none(), "{key}: {cells:?}");
+    }
+}
+
+#[test]
 fn disk_traffic_of_other_things_has_no_ratio() {
     let counting = |keys: &[&str]| {
         let mut fixture = clean_fixture();

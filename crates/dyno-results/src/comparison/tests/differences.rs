@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::*;
 use crate::comparison::{Evidence, compare};
 use crate::event::{
-    Arrival, Data, Distribution, Embedded, Event, Hook, HookTime, Host, Outcome, SettingFacts, Stage, Table,
-    Target, TargetLost,
+    Answer, Arrival, Data, Distribution, Embedded, Event, Hook, HookTime, Host, Outcome, QueryAnswer,
+    SettingFacts, Stage, Table, Target, TargetLost,
 };
 use crate::fixture::{Fixture, GIB, clean_fixture};
 
@@ -490,4 +490,40 @@ fn the_gravest_comes_first_and_each_is_a_finding() {
     assert!(severities.is_sorted_by(|left, right| left >= right), "{severities:?}");
     let finding = finding(&found[0]);
     assert_eq!((finding.code.as_str(), finding.severity), ("not-comparable", Severity::Invalid));
+}
+
+/// Passes over a query set instead of the clean run's hold: its `names`, and the text with which the first was sent.
+fn passes(fixture: &mut Fixture, names: &[&str], sql: &str) {
+    stages(fixture, |stage| {
+        stage.pass = true;
+        stage.types = names.iter().map(|&name| name.to_owned()).collect();
+    });
+    let answer = QueryAnswer { query: names[0].to_owned(), sql: sql.to_owned(), ..QueryAnswer::default() };
+    let (target, series) = ("pg".to_owned(), "write".to_owned());
+    let end = fixture.events.pop().unwrap();
+    fixture.push(Event::Answer(Answer { target, series, answer }));
+    fixture.push(end.event);
+}
+
+#[test]
+fn totals_over_other_queries_have_no_ratio() {
+    let (mut a, mut b) = (clean_fixture(), clean_fixture());
+    passes(&mut a, &["Q1", "Q2"], "select 1");
+    passes(&mut b, &["Q1", "Q3"], "select 1");
+    let found = between(&a, &b);
+    let words = ["2 queries, among them Q2 (a)", "2 queries, among them Q3 (b)"];
+    assert_found(&found, "queries", Severity::Invalid, &words);
+    assert!(found.iter().all(|difference| difference.aspect != "texts of the queries"), "{found:#?}");
+}
+
+#[test]
+fn other_texts_of_the_same_queries_are_told() {
+    let with = |sql: &str| {
+        let mut fixture = clean_fixture();
+        passes(&mut fixture, &["Q1", "Q2"], sql);
+        fixture
+    };
+    let found = between(&with("select 1"), &with("select 2"));
+    assert_found(&found, "texts of the queries", Severity::Doubt, &["Q1 differ"]);
+    assert_eq!(between(&with("select 1"), &with("select 1")), []);
 }

@@ -1,0 +1,113 @@
+//! Whether the sides ran the same queries in their passes: a total over other queries is of other work.
+
+use super::server::same_products;
+use super::{Aspect, told, unequal_where_known};
+use crate::comparison::document::Difference;
+use crate::comparison::sections::SharedParts;
+use crate::comparison::side::{Member, Picked, Side};
+use crate::document::Series;
+use crate::event::{Severity, StageKind};
+use crate::words::list;
+
+const QUERIES: Aspect = Aspect {
+    name: "queries",
+    severity: Severity::Invalid,
+    advice: "totals over different queries have no ratio: run the same set on both, or compare query by query",
+};
+const TEXTS: Aspect = Aspect {
+    name: "texts of the queries",
+    severity: Severity::Doubt,
+    advice: "other values find other rows: run both with the same parameters (-D for queries of your own; --parameters and --seed \
+             for tpch)",
+};
+const PASSES: Aspect = Aspect {
+    name: "passes",
+    severity: Severity::Note,
+    advice: "the median of fewer passes is known less well: run both with the same --repeat",
+};
+const WARM_UP: Aspect = Aspect {
+    name: "warm-up pass",
+    severity: Severity::Doubt,
+    advice: "a first pass fills the caches for the next: run both with a warm-up, or none (--warm-up 0)",
+};
+/// Queries that are named.
+const NAMED_MAX: usize = 5;
+
+pub(super) fn differences(
+    sides: &[Side],
+    shared: &SharedParts<'_>,
+    picks: &[Picked<'_>],
+) -> Vec<Option<Difference>> {
+    let count = |picked: &Picked<'_>| {
+        let passes = picked.stages().filter(|(_, result)| result.stage.pass).count();
+        (passes > 0).then(|| passes.to_string())
+    };
+    vec![
+        names(sides, shared),
+        texts(sides, shared).filter(|_| same_products(sides)),
+        unequal_where_known(sides, &PASSES, picks.iter().map(count).collect()),
+        unequal_where_known(sides, &WARM_UP, shared.sides.iter().map(warm_up).collect()),
+    ]
+}
+
+/// `22 queries`, and which of them are not on all sides.
+fn names(sides: &[Side], shared: &SharedParts<'_>) -> Option<Difference> {
+    if shared.same_queries() {
+        return None;
+    }
+    let all = shared.queries();
+    let common = |name: &str| all.iter().filter(|names| !names.is_empty()).all(|it| it.contains(&name));
+    let text = |names: &Vec<&str>| {
+        let own: Vec<&str> = names.iter().copied().filter(|name| !common(name)).collect();
+        let count = if names.len() == 1 { "1 query".to_owned() } else { format!("{} queries", names.len()) };
+        match names.as_slice() {
+            [] => None,
+            _ if own.is_empty() => Some(count),
+            _ => Some(format!("{count}, among them {}", shortened(&own))),
+        }
+    };
+    unequal_where_known(sides, &QUERIES, all.iter().map(text).collect())
+}
+
+/// Queries of one name that were sent with another text. Products need texts of their own, which says nothing.
+fn texts(sides: &[Side], shared: &SharedParts<'_>) -> Option<Difference> {
+    let sent: Vec<Vec<(&str, &str)>> = shared.sides.iter().map(|side| texts_of(side)).collect();
+    let first = sent.iter().find(|texts| !texts.is_empty())?;
+    let is_other = |(query, text): &&(&str, &str)| {
+        sent.iter().flatten().any(|(other, other_text)| other == query && other_text != text)
+    };
+    let other: Vec<&str> = first.iter().filter(is_other).map(|(query, _)| *query).collect();
+    if other.is_empty() {
+        return None;
+    }
+    let difference = told(sides, &TEXTS, vec![None; sides.len()]);
+    Some(Difference { text: format!("{}: {} differ", TEXTS.name, shortened(&other)), ..difference })
+}
+
+fn texts_of<'a>(side: &[(&'a Member, &'a Series)]) -> Vec<(&'a str, &'a str)> {
+    let of_member = |(member, series): &(&'a Member, &'a Series)| {
+        let (target, name) = (member.target.as_str(), series.name.as_str());
+        let answers = member.report().answers.iter();
+        let own = answers.filter(move |it| it.target == target && it.series == name);
+        own.map(|it| (it.answer.query.as_str(), it.answer.sql.as_str())).collect::<Vec<_>>()
+    };
+    side.iter().flat_map(of_member).collect()
+}
+
+fn warm_up(side: &Vec<(&Member, &Series)>) -> Option<String> {
+    let passes = side.iter().filter(|(_, series)| series.passes.is_some());
+    let warmed = passes.map(|(member, series)| {
+        let stages = member.report().stages.iter().map(|result| &result.stage);
+        let mut own = stages.filter(|it| it.target == member.target && it.series == series.name);
+        own.any(|stage| stage.kind == StageKind::WarmUp)
+    });
+    super::joined(warmed.map(|it| if it { "made" } else { "none" }.to_owned()))
+}
+
+/// `Q1, Q3 and 4 more`
+fn shortened(names: &[&str]) -> String {
+    let shown = names.iter().take(NAMED_MAX).map(|name| (*name).to_owned());
+    let more = names.len().saturating_sub(NAMED_MAX);
+    let more = (more > 0).then(|| format!("{more} more"));
+    list(&shown.chain(more).collect::<Vec<_>>())
+}
