@@ -36,19 +36,51 @@ impl Recorded {
 
 /// What numbers with digits behind the point may differ by.
 #[derive(Debug, Clone, Copy)]
-pub struct Tolerance {
-    /// As a part of the number.
-    share: f64,
-    least: f64,
-    most: f64,
+pub enum Tolerance {
+    /// Engines among each other: by how many digits they print, and what a sum of floats loses.
+    Engines,
+    /// A share of the number, within these bounds.
+    Share { share: f64, least: f64, most: f64 },
 }
 
 impl Tolerance {
-    /// Of engines among each other: they round the last of two digits, and a sum of floats loses its last digits.
-    pub const ROUNDING: Self = Self { share: 1e-9, least: 0.01, most: f64::MAX };
+    /// Of answers that were stored with two digits behind the point.
+    const TWO_DIGITS: Self = Self::Share { share: 1e-9, least: 0.01, most: f64::MAX };
     /// What the TPC-H specification allows (clause 2.1.3.5): averages and ratios 1 %, sums 100.
-    pub const TPCH: Self = Self { share: 0.01, least: 0.01, most: 100.0 };
+    pub const TPCH: Self = Self::Share { share: 0.01, least: 0.01, most: 100.0 };
+
+    /// What these numbers may differ by, which were printed with so many digits behind the point.
+    fn allowed(self, number: f64, digits: [u32; 2]) -> f64 {
+        match self {
+            Self::Share { share, least, most } => (number.abs() * share).clamp(least, most) + LEAST,
+            Self::Engines => {
+                let [few, many] = [digits[0].min(digits[1]), digits[0].max(digits[1])];
+                let share = if many > DECIMAL_DIGITS_MAX { FLOAT_SHARE } else { DECIMAL_SHARE };
+                let unit = 0.1_f64.powi(few.min(15).cast_signed());
+                // Some cut a quotient off or round it behind four digits, and others behind those of its dividend. A number
+                // with fewer digits may be meant to have no more, unless the other begins as it does.
+                let unit = match few {
+                    QUOTIENT_DIGITS.. => unit,
+                    2.. if few < many => unit * LAST_UNIT,
+                    _ => 0.0,
+                };
+                (number.abs() * share).max(unit) + LEAST
+            }
+        }
+    }
 }
+
+/// What a sum of floats may lose, where it is printed as a float and where it is printed with the digits of a decimal.
+const FLOAT_SHARE: f64 = 1e-6;
+const DECIMAL_SHARE: f64 = 1e-9;
+/// A number with more digits behind the point is taken for a float.
+const DECIMAL_DIGITS_MAX: u32 = 6;
+/// Digits behind the point that quotients of decimals have at least where they are cut off.
+const QUOTIENT_DIGITS: u32 = 4;
+/// What is cut off is less than a unit of the last digit.
+const LAST_UNIT: f64 = 0.999;
+/// Of the arithmetic of the comparison itself.
+const LEAST: f64 = 1e-9;
 
 /// In what the rows that were `found`, of `count` in all, differ from those that are `expected`; `None` where they do not.
 /// Where only the first rows of an answer are known, only these are compared.
@@ -76,18 +108,35 @@ pub fn difference(
 /// The same of two stored answers.
 #[must_use]
 pub fn difference_of(expected: &QueryAnswer, found: &QueryAnswer) -> Option<String> {
-    let differs =
-        difference((&expected.rows, expected.count), (&found.rows, found.count), Tolerance::ROUNDING);
+    let tolerance = match expected.as_printed && found.as_printed {
+        true => Tolerance::Engines,
+        false => Tolerance::TWO_DIGITS,
+    };
+    let differs = difference((&expected.rows, expected.count), (&found.rows, found.count), tolerance);
     let beyond = expected.count > expected.rows.len() as u64 && expected.digest != found.digest;
     differs.or_else(|| beyond.then(|| format!("rows beyond the first {} differ", expected.rows.len())))
 }
 
-/// A value as it is compared and stored: without blanks around it, a date without a time of zero, a number with at most
-/// two digits behind the point and no zeros at its end.
+/// Whether both are answers to the same question, as far as the values of their parameters tell.
 #[must_use]
-pub fn normal(value: &str) -> String {
+pub fn same_parameters(one: &QueryAnswer, other: &QueryAnswer) -> bool {
+    match (&one.parameters, &other.parameters) {
+        (Some(one), Some(other)) => one == other,
+        _ => true,
+    }
+}
+
+/// A value as it is compared and stored: without blanks around it, a date without a time of zero.
+#[must_use]
+pub fn normal(value: &str) -> &str {
     let value = value.trim();
-    let value = value.strip_suffix(" 00:00:00").unwrap_or(value);
+    value.strip_suffix(" 00:00:00").unwrap_or(value)
+}
+
+/// The same with at most two digits behind the point and no zeros at its end: what digests are of, for engines print others.
+#[must_use]
+pub fn rounded(value: &str) -> String {
+    let value = normal(value);
     let number = if value.contains('.') { value.parse::<f64>().ok() } else { None };
     let Some(number) = number else { return value.to_owned() };
     let rounded = format!("{number:.2}");
@@ -101,14 +150,23 @@ fn same_value(one: &str, other: &str, tolerance: Tolerance) -> bool {
     if one == other {
         return true;
     }
+    let digits = [one, other].map(digits);
     match (one.parse::<f64>(), other.parse::<f64>()) {
         (Ok(one), Ok(other)) => {
             let whole = one.fract() == 0.0 && other.fract() == 0.0;
-            let allowed = (one.abs() * tolerance.share).clamp(tolerance.least, tolerance.most);
-            (one - other).abs() <= if whole { 0.0 } else { allowed + 1e-9 }
+            let difference = (one - other).abs();
+            if whole { difference <= 0.0 } else { difference <= tolerance.allowed(one, digits) }
         }
         _ => false,
     }
+}
+
+/// Digits of a number behind the point; one with an exponent is a float, which has as many as it needs.
+fn digits(number: &str) -> u32 {
+    if number.contains(['e', 'E']) {
+        return u32::MAX;
+    }
+    number.split_once('.').map_or(0, |(_, digits)| digits.len() as u32)
 }
 
 fn same_row(one: &[String], other: &[String], tolerance: Tolerance) -> bool {
@@ -140,7 +198,7 @@ mod tests {
     use super::*;
 
     fn rows(text: &str) -> Vec<Vec<String>> {
-        text.split(';').map(|row| row.split(',').map(normal).collect()).collect()
+        text.split(';').map(|row| row.split(',').map(|value| normal(value).to_owned()).collect()).collect()
     }
 
     #[test]
@@ -148,16 +206,16 @@ mod tests {
         let expected = rows("A,1.5000;B,20;C,2020-01-02");
         let differs = |text: &str| {
             let found = rows(text);
-            difference((&expected, 3), (&found, found.len() as u64), Tolerance::ROUNDING)
+            difference((&expected, 3), (&found, found.len() as u64), Tolerance::Engines)
         };
         assert_eq!(differs("A  ,1.5;B,20;C,2020-01-02 00:00:00"), None);
-        assert_eq!(differs("B,20;A,1.509;C,2020-01-02"), None);
+        assert_eq!(differs("B,20;A,1.50004;C,2020-01-02"), None);
         assert_eq!(differs("A,1.5;B,20.00;C,2020-01-02"), None);
         assert_eq!(differs("A,1.5;B,20").unwrap(), "it has 2 rows instead of 3");
         assert_eq!(differs("A,1.5;B,21;C,2020-01-02").unwrap(), "row 2 is (B, 21) instead of (B, 20)");
-        assert_eq!(differs("B,20;C,2020-01-02;D,1").unwrap(), "row 3 is (D, 1) instead of (A, 1.5)");
+        assert_eq!(differs("B,20;C,2020-01-02;D,1").unwrap(), "row 3 is (D, 1) instead of (A, 1.5000)");
         assert!(
-            differs("A,1.52;B,20;C,2020-01-02").is_some() && differs("a,1.5;B,20;C,2020-01-02").is_some()
+            differs("A,1.51;B,20;C,2020-01-02").is_some() && differs("a,1.5;B,20;C,2020-01-02").is_some()
         );
         // Each row has a counterpart of its own.
         assert!(differs("A,1.5;A,1.5;C,2020-01-02").is_some());
@@ -171,13 +229,8 @@ mod tests {
             answer: QueryAnswer {
                 query: query.to_owned(),
                 sql: series.to_owned(),
-                rows: Vec::new(),
-                count: 0,
-                digest: String::new(),
                 changed,
-                validated: None,
-                recorded: false,
-                wrong: None,
+                ..QueryAnswer::default()
             },
         };
         let all = [
@@ -196,13 +249,55 @@ mod tests {
     }
 
     #[test]
-    fn large_sums_of_floats_are_the_same() {
-        let same = |one, other| same_value(one, other, Tolerance::ROUNDING);
-        assert!(same("109418418.41", "109418418.48") && !same("418.41", "418.48"));
-        assert!(same("-0", "0") && !same("20", "21"));
+    fn numbers_are_the_same_as_far_as_engines_print_them() {
+        let same = |one, other| same_value(one, other, Tolerance::Engines);
+        for (one, other) in [
+            // Sums of floats.
+            ("109418418.41", "109418418.48"),
+            ("109418418.41", "109418418.41000001"),
+            ("0.1", "0.10000000149"),
+            ("1.5e-7", "0.00000015"),
+            ("-0", "0"),
+            ("12.50", "12.5"),
+            // Quotients: cut off, rounded, and with the digits of the dividend.
+            ("0.3333", "0.33333333333333"),
+            ("0.0344", "0.0345"),
+            ("25.522006", "25.5220058532573370"),
+            ("6.58", "6.5833333"),
+        ] {
+            assert!(same(one, other) && same(other, one), "{one}, {other}");
+        }
+        for (one, other) in [
+            ("20", "21"),
+            ("418.41", "418.48"),
+            ("12.50", "12.51"),
+            ("1.5", "1.51"),
+            // Ratios that two digits would not tell apart.
+            ("0.0001", "0.0003"),
+            ("0.001234567", "0.001244567"),
+            ("0", "0.003"),
+        ] {
+            assert!(!same(one, other) && !same(other, one), "{one}, {other}");
+        }
+    }
+
+    #[test]
+    fn answers_of_earlier_versions_have_two_digits() {
+        let answer = |value: &str, as_printed| QueryAnswer {
+            rows: vec![vec![value.to_owned()]],
+            count: 1,
+            as_printed,
+            ..QueryAnswer::default()
+        };
+        assert_eq!(difference_of(&answer("1.5", false), &answer("1.5049", true)), None);
+        assert!(difference_of(&answer("1.5", true), &answer("1.5049", true)).is_some());
+    }
+
+    #[test]
+    fn the_specification_allows_a_hundredth() {
         let allowed = |one, other| same_value(one, other, Tolerance::TPCH);
         assert!(allowed("348406.02", "348496.05") && !allowed("348406.02", "348516.05"));
         assert!(allowed("16.38", "16.4") && !allowed("16.38", "16.8") && !allowed("16", "17"));
-        assert_eq!(["-0.001", "7.100", "x.y", "12"].map(normal), ["0", "7.1", "x.y", "12"]);
+        assert_eq!(["-0.001", "7.100", "x.y", "12"].map(rounded), ["0", "7.1", "x.y", "12"]);
     }
 }

@@ -644,8 +644,14 @@ pub struct QueryAnswer {
 
 /// Something that the user had done before or after a load: a command, SQL, or a restart of the server with cold caches.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    /// The values in it of the set's parameters; `None` in runs of earlier versions. Answers for other values are not compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parameters: Option<Vec<String>>,
 pub struct Hook {
     pub target: String,
+    /// Numbers are as the server printed them; in runs of earlier versions they have at most two digits behind the point.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub as_printed: bool,
     /// The series or kind of stage that it belongs to, as the user named it: `join`, `hold`.
     pub about: String,
     pub when: HookTime,

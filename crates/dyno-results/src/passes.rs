@@ -118,6 +118,9 @@ fn differs(found: &Answer, first: Option<&Answer>) -> Option<String> {
         return Some(format!("{} later answers to the same text were others", found.answer.changed));
     }
     let first = first.filter(|first| first.target != found.target)?;
+    if !answer::same_parameters(&first.answer, &found.answer) {
+        return None;
+    }
     let differs = answer::difference_of(&first.answer, &found.answer)?;
     Some(format!("the answer is not that of {}: {differs}", first.target))
 }

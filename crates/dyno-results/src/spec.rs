@@ -18,6 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
+pub use self::definition::Definition;
 pub use self::load::{Arrivals, Course, End, LoadSpec, Ramp, Rungs};
 pub use self::order::StageOrder;
 pub use self::quantity::{Clients, Count, Quantity, Rate, Steps, Time, from_text};
@@ -255,6 +256,11 @@ pub struct StreamSpec {
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub queries: BTreeMap<String, String>,
+
+    /// Give `:NAME` (also `:'NAME'` and `:"NAME"`) in the queries of a folder this value; once for each name
+    #[arg(long, short = 'D', value_name = "NAME=VALUE", help_heading = "Workload")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub define: Vec<Definition>,
 
     /// Compare what the queries return with the answers in a file of --record
     #[arg(long, value_name = "FILE", help_heading = "Workload")]

@@ -140,9 +140,10 @@ impl Flags {
             for phase in &mut spec.phases {
                 phase.streams.truncate(1);
                 for stream in &mut phase.streams {
-                    let StreamSpec { name, script, queries, answers, .. } = stream;
+                    let StreamSpec { name, script, queries, define, answers, .. } = stream;
                     (*name, *script, *answers) = (None, None, None);
                     queries.clear();
+                    define.clear();
                 }
             }
         }

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use dyno_engine::request::QueryKind;
 use dyno_engine::workload::Workload;
-use dyno_results::event::QueryAnswer;
+use dyno_results::event::{QueryAnswer, RunningQuery};
 use dyno_target::connection::Connection;
 use thiserror::Error;
 
+use super::parameters::{self, NoValue};
 use super::text::{self, NoQuery};
 use super::{Query, QueryLoad};
 use crate::benchmark::{Baseline, BenchmarkError, Series, SeriesLoad};
@@ -36,6 +37,13 @@ pub enum QueryFolderError {
     Several(String),
     #[error("it has {0} queries, and {QUERIES_MAX} are possible")]
     TooMany(usize),
+    #[error(
+        "{file}.sql has a parameter :{name} in line {line}, which has no value: give it one with -D {name}=VALUE (a colon that \
+         begins no parameter follows a letter, a digit or a bracket, or stands in quotes)"
+    )]
+    NoValue { file: String, line: usize, name: String },
+    #[error("no query has a parameter :{0}, for which -D {0}=… gives a value")]
+    Unused(String),
 }
 
 impl QueryFolder {
@@ -50,11 +58,14 @@ impl QueryFolder {
             || (Path::new(workload).is_dir() && !is_workload())
     }
 
-    /// Of texts by the names of their files.
+    /// Of texts by the names of their files, with these values for their parameters.
     ///
     /// # Errors
-    /// A text is not one statement.
-    pub fn new(texts: &BTreeMap<String, String>) -> Result<Self, QueryFolderError> {
+    /// A text is not one statement, or a parameter and the values do not go together.
+    pub fn new(
+        texts: &BTreeMap<String, String>,
+        values: &BTreeMap<String, String>,
+    ) -> Result<Self, QueryFolderError> {
         if texts.len() > QUERIES_MAX {
             return Err(QueryFolderError::TooMany(texts.len()));
         }
@@ -63,9 +74,22 @@ impl QueryFolder {
                 NoQuery::Empty => QueryFolderError::Empty(name.clone()),
                 NoQuery::Several => QueryFolderError::Several(name.clone()),
             })?;
-            Ok(Query { place, sql: sql.to_owned(), kind: text::kind(sql) })
+            let replaced = parameters::replace(sql, values).map_err(|NoValue { name: of, at }| {
+                let before = sql.as_ptr() as usize - text.as_ptr() as usize + at;
+                let line = text[..before].matches('\n').count() + 1;
+                QueryFolderError::NoValue { file: name.clone(), line, name: of }
+            })?;
+            let kind = text::kind(&replaced.sql);
+            Ok(Query { place, sql: replaced.sql, parameters: replaced.values, kind })
         };
-        let queries = (0..).zip(texts).map(query).collect::<Result<_, _>>()?;
+        let queries = (0..).zip(texts).map(query).collect::<Result<Arc<[Query]>, _>>()?;
+        let is_used = |name: &str| {
+            let mut used = queries.iter().flat_map(|query| &query.parameters);
+            used.any(|value| value.split_once('=').is_some_and(|(of, _)| of == name))
+        };
+        if let Some(unused) = values.keys().find(|name| !is_used(name)) {
+            return Err(QueryFolderError::Unused(unused.clone()));
+        }
         Ok(Self { names: texts.keys().cloned().collect(), queries })
     }
 
@@ -116,6 +140,10 @@ impl SeriesLoad for FolderLoad {
         self.load.take_answers()
     }
 
+    fn running(&self) -> Vec<RunningQuery> {
+        self.load.running()
+    }
+
     fn failures(&self) -> Vec<String> {
         self.load.take_failures()
     }
@@ -131,8 +159,27 @@ mod tests {
     use super::*;
 
     fn folder(texts: &[(&str, &str)]) -> Result<QueryFolder, QueryFolderError> {
-        let texts = texts.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
-        QueryFolder::new(&texts.collect())
+        with_values(texts, &[])
+    }
+
+    fn with_values(texts: &[(&str, &str)], values: &[(&str, &str)]) -> Result<QueryFolder, QueryFolderError> {
+        let map = |pairs: &[(&str, &str)]| {
+            pairs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
+        };
+        QueryFolder::new(&map(texts), &map(values))
+    }
+
+    #[test]
+    fn parameters_have_values_and_values_have_parameters() {
+        let texts = [("a", "-- of :nobody\nselect 1,\n  :n, :'day'"), ("b", "select 2")];
+        let folder = with_values(&texts, &[("n", "5"), ("day", "x")]).unwrap();
+        assert_eq!(folder.queries[0].sql, "select 1,\n  5, 'x'");
+        assert_eq!(folder.queries[0].parameters, ["day=x", "n=5"]);
+        assert!(folder.queries[1].parameters.is_empty());
+        let refused = |values: &[(&str, &str)]| with_values(&texts, values).unwrap_err().to_string();
+        assert!(refused(&[("n", "5")]).starts_with("a.sql has a parameter :day in line 3"));
+        let unused = refused(&[("n", "5"), ("day", "x"), ("dya", "x")]);
+        assert_eq!(unused, "no query has a parameter :dya, for which -D dya=… gives a value");
     }
 
     #[test]

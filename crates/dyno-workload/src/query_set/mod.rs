@@ -4,9 +4,12 @@
 mod answers;
 mod failures;
 mod folder;
+mod parameters;
+mod running;
 mod text;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use dyno_engine::error::SessionError;
 use dyno_engine::request::{QueryKind, Request, Statement};
@@ -14,12 +17,13 @@ use dyno_engine::workload::{
     Answer as Answered, Client, ClientIdentity, EndedTransaction, Reaction, Reply, StatementFailure, Step,
     TransactionType, Workload,
 };
-use dyno_results::event::QueryAnswer;
+use dyno_results::event::{QueryAnswer, RunningQuery};
 
 pub use folder::{QueryFolder, QueryFolderError};
 
 use answers::{Answer, Answers};
 use failures::Failures;
+use running::{RunningQueries, RunningQueryPlace};
 
 /// A query as it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +31,8 @@ pub(crate) struct Query {
     /// Its place among the names of the set.
     pub place: u16,
     pub sql: String,
+    /// The values in it that another run may have otherwise.
+    pub parameters: Vec<String>,
     pub kind: QueryKind,
 }
 
@@ -41,6 +47,7 @@ pub(crate) struct QueryLoad {
     /// Of the first client.
     answers: Arc<Answers>,
     failures: Arc<Failures>,
+    running: Arc<RunningQueries>,
 }
 
 impl QueryLoad {
@@ -50,7 +57,22 @@ impl QueryLoad {
         of_client: impl Fn(u32, u64) -> Vec<Query> + Send + Sync + 'static,
     ) -> Self {
         let names = names.into_iter().collect();
-        Self { names, of_client: Arc::new(of_client), answers: Arc::default(), failures: Arc::default() }
+        Self {
+            names,
+            of_client: Arc::new(of_client),
+            answers: Arc::default(),
+            failures: Arc::default(),
+            running: Arc::default(),
+        }
+    }
+
+    /// The queries that clients wait for, the longest first.
+    pub(crate) fn running(&self) -> Vec<RunningQuery> {
+        let named = |(place, duration): (u32, Duration)| {
+            let query = self.names.get(place as usize)?.clone();
+            Some(RunningQuery { query, seconds: duration.as_secs_f64() })
+        };
+        self.running.all().into_iter().filter_map(named).collect()
     }
 
     /// What the queries returned first, for the last time.
@@ -82,6 +104,7 @@ impl Workload for QueryLoad {
             answer: Answer::default(),
             answers: (identity.id == 0).then(|| Arc::clone(&self.answers)),
             failures: Arc::clone(&self.failures),
+            running: self.running.place(),
         })
     }
 }
@@ -97,11 +120,13 @@ struct QueryClient {
     /// `None` where nobody asks for its answers.
     answers: Option<Arc<Answers>>,
     failures: Arc<Failures>,
+    running: Arc<RunningQueryPlace>,
 }
 
 impl QueryClient {
     /// Goes on to the next query, also behind one that failed: a pass has each of them once.
     fn go_on(&mut self) {
+        self.running.end();
         if std::mem::take(&mut self.under_way) {
             self.at = (self.at + 1) % self.queries.len();
         }
@@ -111,7 +136,9 @@ impl QueryClient {
 impl Client for QueryClient {
     fn begin(&mut self) -> TransactionType {
         (self.under_way, self.sent) = (true, false);
-        TransactionType(self.queries[self.at].place)
+        let place = self.queries[self.at].place;
+        self.running.begin(place);
+        TransactionType(place)
     }
 
     fn begin_again(&mut self) {
@@ -164,8 +191,7 @@ impl Client for QueryClient {
         if ended.well
             && let Some(answers) = &self.answers
         {
-            let query = &self.queries[self.at];
-            answers.keep(query.place, &query.sql, answer);
+            answers.keep(&self.queries[self.at], answer);
         }
         self.go_on();
     }

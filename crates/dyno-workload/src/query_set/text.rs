@@ -26,7 +26,7 @@ const WRITE_WITHIN: [&str; 6] = ["insert", "update", "delete", "merge", "into", 
 
 /// What a piece of a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Piece {
+pub(super) enum Piece {
     Code,
     Quoted,
     Comment,
@@ -82,7 +82,7 @@ fn only<'t>(text: &'t str, pieces: &[(Piece, &'t str)]) -> Result<&'t str, Optio
         Piece::Comment => text.starts_with("/*+") || text.starts_with("/*!"),
         Piece::Semicolon => false,
     };
-    if pieces.last().is_some_and(|(piece, text)| *piece == Piece::Quoted && !is_closed(text)) {
+    if never_ends(pieces) {
         return Err(None);
     }
     let Some(first) = pieces.iter().find(says) else { return Err(Some(NoQuery::Empty)) };
@@ -93,6 +93,17 @@ fn only<'t>(text: &'t str, pieces: &[(Piece, &'t str)]) -> Result<&'t str, Optio
         return Err(Some(NoQuery::Several));
     }
     Ok(text[from..to].trim())
+}
+
+/// The pieces of a text, read so that its quotes end if there is such a reading.
+pub(super) fn readable_pieces(text: &str) -> Vec<(Piece, &str)> {
+    let plain = pieces(text, false);
+    if never_ends(&plain) { pieces(text, true) } else { plain }
+}
+
+/// Whether the last quotes do not end.
+fn never_ends(pieces: &[(Piece, &str)]) -> bool {
+    pieces.last().is_some_and(|(piece, text)| *piece == Piece::Quoted && !is_closed(text))
 }
 
 /// Cuts a text into its pieces.

@@ -30,7 +30,7 @@ fn wrong(number: u8, found: &QueryAnswer) -> Option<String> {
 fn of_specification(number: u8) -> Vec<Vec<String>> {
     let text = answers_sf1::answer(number.into()).unwrap_or_default();
     let lines = text.lines().filter(|line| !line.trim().is_empty()).skip(1);
-    lines.map(|line| line.split('|').map(answer::normal).collect()).collect()
+    lines.map(|line| line.split('|').map(|value| answer::normal(value).to_owned()).collect()).collect()
 }
 
 #[cfg(test)]

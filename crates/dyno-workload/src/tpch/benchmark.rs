@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dyno_engine::workload::Workload;
-use dyno_results::event::QueryAnswer;
+use dyno_results::event::{QueryAnswer, RunningQuery};
 use dyno_target::catalog::{self, Names};
 use dyno_target::connection::{Connection, QueryError};
 use serde::{Deserialize, Serialize};
@@ -169,6 +169,10 @@ impl SeriesLoad for TpchLoad {
             found.iter_mut().for_each(answers::validate);
         }
         found
+    }
+
+    fn running(&self) -> Vec<RunningQuery> {
+        self.load.running()
     }
 
     fn failures(&self) -> Vec<String> {

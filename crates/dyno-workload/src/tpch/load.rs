@@ -33,10 +33,10 @@ fn of_client(
         true => parameters::drawn(number, scale, random),
         false => parameters::of_validation(number, scale),
     };
-    let query = |number: u8| Query {
-        place: u16::from(number) - 1,
-        sql: queries::text(number, &values(number, &mut random), dialect),
-        kind: QueryKind::Read,
+    let query = |number: u8| {
+        let parameters = values(number, &mut random);
+        let sql = queries::text(number, &parameters, dialect);
+        Query { place: u16::from(number) - 1, sql, parameters, kind: QueryKind::Read }
     };
     // Drawn in the order of their numbers, so that each order has the same.
     let mut pass: Vec<Query> = (1..=QUERIES as u8).map(query).collect();

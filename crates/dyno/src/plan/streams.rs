@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dyno_results::spec::{Course, LoadSpec, PhaseSpec, Protocol, RunSpec, StreamSpec, Time};
+use dyno_results::spec::{Course, Definition, LoadSpec, PhaseSpec, Protocol, RunSpec, StreamSpec, Time};
 use dyno_workload::benchmark::{QueryFolder, Series, SqlScript};
 
 use super::{LoadSource, PhasePlan, StreamPlan, TargetPlan, files, within};
@@ -266,13 +266,25 @@ impl StreamPlan {
 
 /// What a stream runs, and what it is called where it is alone.
 fn source(stream: &StreamSpec, workload: &str, series: &[Series]) -> Result<(LoadSource, String), Failure> {
+    if stream.queries.is_empty()
+        && let Some(Definition { name, .. }) = stream.define.first()
+    {
+        let what = format!("-D {name}=… is for the queries of a folder, and {workload} is none");
+        return Err(Failure::wrong(what));
+    }
     if let Some(text) = &stream.script {
         let script = SqlScript::new(workload, text)
             .map_err(|error| Failure::wrong(format!("{workload} is no script: {error}")))?;
         return Ok((LoadSource::Script(script), last_part(workload)));
     }
     if !stream.queries.is_empty() {
-        let folder = QueryFolder::new(&stream.queries)
+        let mut values = BTreeMap::new();
+        for Definition { name, value } in &stream.define {
+            if values.insert(name.clone(), value.clone()).is_some() {
+                return Err(Failure::wrong(format!("the parameter {name} is defined twice (-D)")));
+            }
+        }
+        let folder = QueryFolder::new(&stream.queries, &values)
             .map_err(|error| Failure::wrong(format!("{workload} is no set of queries: {error}")))?;
         return Ok((LoadSource::Queries(folder), last_part(workload)));
     }

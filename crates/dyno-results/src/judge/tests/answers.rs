@@ -10,10 +10,7 @@ fn answer(target: &str, value: &str) -> Answer {
         rows: vec![vec![value.to_owned()]],
         count: 1,
         digest: value.to_owned(),
-        changed: 0,
-        validated: None,
-        recorded: false,
-        wrong: None,
+        ..QueryAnswer::default()
     };
     Answer { target: target.to_owned(), series: "queries".to_owned(), answer }
 }

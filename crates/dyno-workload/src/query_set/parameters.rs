@@ -1,0 +1,141 @@
+//! Parameters in the text of a query, written as for psql: `:name` stands for the value as it is, `:'name'` for a literal and
+//! `:"name"` for a quoted name. Nothing is replaced in quotes, comments and dollar quotes; a colon behind a letter, a digit, a
+//! bracket or another colon begins none, so casts (`::int`), slices (`a[1:n]`) and paths (`a:b`) stay. Pure.
+
+use std::collections::BTreeMap;
+
+use super::text::{Piece, readable_pieces};
+
+/// A text with the values of its parameters.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Replaced {
+    pub sql: String,
+    /// Those that occur, in the order of their names, as `name=value`.
+    pub values: Vec<String>,
+}
+
+/// A parameter without a value, and the place in the text where it stands.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct NoValue {
+    pub name: String,
+    pub at: usize,
+}
+
+/// The statement with the values in the places of their parameters.
+pub(super) fn replace(sql: &str, values: &BTreeMap<String, String>) -> Result<Replaced, NoValue> {
+    let mut replaced = String::with_capacity(sql.len());
+    let mut used = BTreeMap::new();
+    let mut value_of = |name: &str, at: usize| -> Result<&String, NoValue> {
+        let (name, value) =
+            values.get_key_value(name).ok_or_else(|| NoValue { name: name.to_owned(), at })?;
+        used.insert(name.clone(), value.clone());
+        Ok(value)
+    };
+    let mut at = 0;
+    for (kind, piece) in readable_pieces(sql) {
+        match kind {
+            Piece::Code => {
+                let mut rest = piece;
+                while let Some(colon) = parameter(rest, &replaced) {
+                    let (before, behind) = (&rest[..colon], &rest[colon + 1..]);
+                    let name = &behind[..name_length(behind)];
+                    replaced += before;
+                    replaced += value_of(name, at + piece.len() - rest.len() + colon)?;
+                    rest = &behind[name.len()..];
+                }
+                replaced += rest;
+            }
+            Piece::Quoted if begins_parameter(&replaced) && is_quoted_name(piece) => {
+                let (quote, name) = (&piece[..1], &piece[1..piece.len() - 1]);
+                let value = value_of(name, at - 1)?;
+                replaced.pop();
+                replaced += quote;
+                replaced += &value.replace(quote, &quote.repeat(2));
+                replaced += quote;
+            }
+            _ => replaced += piece,
+        }
+        at += piece.len();
+    }
+    let values = used.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
+    Ok(Replaced { sql: replaced, values })
+}
+
+/// Where the first parameter of a piece of code begins, which follows `before`.
+fn parameter(code: &str, before: &str) -> Option<usize> {
+    let colons = code.match_indices(':').map(|(at, _)| at);
+    let is_one = |at: &usize| {
+        let last = code[..*at].chars().next_back().or_else(|| before.chars().next_back());
+        may_begin_behind(last) && name_length(&code[at + 1..]) > 0
+    };
+    colons.into_iter().find(is_one)
+}
+
+/// Whether the text ends with the colon of a parameter.
+fn begins_parameter(text: &str) -> bool {
+    text.strip_suffix(':').is_some_and(|before| may_begin_behind(before.chars().next_back()))
+}
+
+fn may_begin_behind(letter: Option<char>) -> bool {
+    letter.is_none_or(|letter| !(letter.is_alphanumeric() || "_:])\"'`".contains(letter)))
+}
+
+/// How long the name is with which a text begins.
+fn name_length(text: &str) -> usize {
+    if text.starts_with(|letter: char| letter.is_ascii_digit()) {
+        return 0;
+    }
+    text.find(|letter: char| !(letter.is_alphanumeric() || letter == '_')).unwrap_or(text.len())
+}
+
+/// `'name'` or `"name"`
+fn is_quoted_name(quoted: &str) -> bool {
+    let inner = ['\'', '"'].iter().find_map(|quote| quoted.strip_prefix(*quote)?.strip_suffix(*quote));
+    inner.is_some_and(|name| !name.is_empty() && name_length(name) == name.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(sql: &str) -> Result<Replaced, NoValue> {
+        let values = [("day", "1998-09-02"), ("n", "5"), ("who", "O'Neil \"x\""), ("col", "a")];
+        replace(sql, &values.map(|(name, value)| (name.to_owned(), value.to_owned())).into())
+    }
+
+    #[test]
+    fn a_value_stands_as_it_is_as_a_literal_and_as_a_name() {
+        for (text, expected) in [
+            ("limit :n", "limit 5"),
+            (":n+:n,(:n)", "5+5,(5)"),
+            ("d = :'day' and :\"col\" > 1", "d = '1998-09-02' and \"a\" > 1"),
+            ("= :'who'", "= 'O''Neil \"x\"'"),
+            ("date :'day'::date", "date '1998-09-02'::date"),
+            ("a between :n and :n", "a between 5 and 5"),
+        ] {
+            assert_eq!(with(text).unwrap().sql, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_parameter_stays() {
+        for text in [
+            "select '12:n', \":n\", `:n`",
+            "select a::n, b :: int, a[1:n], f(x):n",
+            "select v:n.b, v:\"n\" from t",
+            "select 1 -- :nothing\n/* :nothing */",
+            "select $$ :nothing $$, $t$ :'nothing' $t$",
+            "select @a := 1, ':' , 'x':'n'",
+            "select a #>> '{b}', 1:2",
+        ] {
+            assert_eq!(with(text), Ok(Replaced { sql: text.to_owned(), values: Vec::new() }));
+        }
+    }
+
+    #[test]
+    fn the_values_that_were_used_are_known_and_one_that_is_missing_is_named() {
+        assert_eq!(with("select :n, :'day', :n").unwrap().values, ["day=1998-09-02", "n=5"]);
+        assert_eq!(with("select 1,\n :other"), Err(NoValue { name: "other".to_owned(), at: 11 }));
+        assert_eq!(with("select é, :'other'"), Err(NoValue { name: "other".to_owned(), at: 11 }));
+    }
+}
