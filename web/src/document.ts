@@ -275,6 +275,8 @@ export type StageResult = Arrival & {
   resources: Record<string, number>;
   costs: Costs | null;
   by_type: TypeResult[];
+  /** Queries of a pass that go on for some seconds; missing where there are none. */
+  running?: { query: string; seconds: number }[];
   /** Null where the workload does not tell. */
   queries: QueryResult | null;
   /** By SQLSTATE or MySQL's number, or `connection`. */
@@ -328,9 +330,9 @@ export interface TypeResult {
 /** Microseconds. */
 export interface Percentiles {
   count: number;
+  mean_us: number;
   p50_us: number;
   p90_us: number;
-  mean_us: number;
   p95_us: number;
   p99_us: number;
   p999_us: number;

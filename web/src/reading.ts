@@ -2,7 +2,7 @@
 // figure stands for a series, which findings concern it, which stages belong to it.
 
 import type { Finding, Peak, Percentiles, Report, Series, Severity, StageResult } from "./document";
-import { count, counted, long, plain } from "./format";
+import { count, counted, duration, long, plain } from "./format";
 import type { Colour } from "./theme";
 
 /** Response time in an open loop and over a pool, service time where each client has its own connection. */
@@ -146,4 +146,19 @@ export function concerns({ target, series: name }: Finding, series: Series): boo
 /** Whether the run was still going when its document was asked for. */
 export function isLive(report: Report): boolean {
   return report.live === true;
+}
+
+/** `Q9 12 s (last 4.1 s) and 2 more`: the query of a pass that goes on the longest, and what it took in the pass before; null
+ * where none has gone on for some seconds. */
+export function runningText(report: Report, stage: StageResult): string | null {
+  const [longest, ...others] = stage.running ?? [];
+  if (longest === undefined) return null;
+  const before = report.stages.filter(
+    (one) => one.id < stage.id && one.target === stage.target && one.series === stage.series,
+  );
+  const times = before.map(({ by_type }) => by_type.find(({ name }) => name === longest.query)?.service ?? null);
+  const last = times.findLast((time) => time !== null);
+  const known = last == null ? "" : ` (last ${duration(last.mean_us / 1e6)})`;
+  const more = others.length === 0 ? "" : ` and ${others.length} more`;
+  return `${longest.query} ${duration(Math.floor(longest.seconds))}${known}${more}`;
 }

@@ -8,7 +8,7 @@ mod stream;
 
 use std::time::Duration;
 
-use dyno_report::live::{Expected, Live, Mode};
+use dyno_report::live::{Expected, Live, Mode, Progressed};
 use dyno_report::summary;
 use dyno_report::terminal::Terminal;
 use dyno_results::event::Event;
@@ -35,7 +35,8 @@ fn main() {
             && let Some(rows) = step.rows
         {
             for percent in 0..100 {
-                live.prepare_progress(&step.target, &step.step, rows * percent / 100, Some(rows));
+                let done = rows * percent / 100;
+                live.prepare_progress(&step.target, &step.step, Progressed::Rows { done, total: Some(rows) });
                 pause((stamped.at_ms - at_ms) / 100);
             }
         } else {

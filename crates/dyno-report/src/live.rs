@@ -53,6 +53,17 @@ pub struct Expected {
     pub may_end_early: bool,
 }
 
+/// How far a step of a preparation is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Progressed {
+    /// It says nothing of that.
+    Begun,
+    /// `None` where it is not known how many there will be.
+    Rows { done: u64, total: Option<u64> },
+    /// Statements that have ended, and their share of the step's work; `None` where that is not known.
+    Statements { done: u32, total: u32, share: Option<f64> },
+}
+
 /// Shows a run while it happens. It can be fed from several threads.
 #[derive(Debug)]
 pub struct Live {
@@ -105,12 +116,11 @@ impl Live {
         });
     }
 
-    /// Tells how far a step of a target's preparation is: `done` of `total` rows (or whatever it counts in), `None`
-    /// where the total is not known. The step ends with its `Prepare` event.
-    pub fn prepare_progress(&self, target: &str, step: &str, done: u64, total: Option<u64>) {
+    /// Tells how far a step of a target's preparation is. The step ends with its `Prepare` event.
+    pub fn prepare_progress(&self, target: &str, step: &str, progressed: Progressed) {
         self.update(|LiveState { board, clock, plain }| {
             let now_ms = clock.now_ms();
-            board.prepare_progress(target, step, done, total, now_ms);
+            board.prepare_progress(target, step, progressed, now_ms);
             if let Some(plain) = plain {
                 plain.preparing(board, target, now_ms);
             }

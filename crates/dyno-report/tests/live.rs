@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use dyno_report::live::{Expected, Live, Mode};
+use dyno_report::live::{Expected, Live, Mode, Progressed};
 use dyno_results::event::{Event, Stamped};
 use indicatif::TermLike;
 
@@ -89,7 +89,7 @@ fn shown_events(mode: Mode, events: Vec<Stamped>) -> String {
     live.activity("starting PostgreSQL 18.1");
     for stamped in events {
         if let Event::Prepare(step) = &stamped.event {
-            live.prepare_progress(&step.target, &step.step, 0, step.rows);
+            live.prepare_progress(&step.target, &step.step, Progressed::Rows { done: 0, total: step.rows });
         }
         live.event(&stamped);
     }

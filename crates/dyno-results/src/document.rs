@@ -104,7 +104,11 @@ impl Report {
             Event::Finding(finding) => self.findings.push(finding.clone()),
             Event::Notice(notice) => self.notices.push(notice.clone()),
             Event::Finished(finished) => self.run.end(finished),
-            Event::StageStarted(_) | Event::Interval(_) | Event::Sample(_) | Event::StageFinished(_) => {}
+            Event::StageStarted(_)
+            | Event::Interval(_)
+            | Event::QueriesRunning(_)
+            | Event::Sample(_)
+            | Event::StageFinished(_) => {}
         }
     }
 
@@ -364,6 +368,9 @@ pub struct StageResult {
     pub not_begun: u64,
     /// Arrivals of an open load that were skipped because they were later than the plan allows.
     pub skipped: u64,
+    /// Queries of a pass under way that have run for some seconds; empty once the stage has ended.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub running: Vec<event::RunningQuery>,
 }
 
 /// Missing transactions of an open load from this share on are a sign, as in the finding `rate-not-met`.

@@ -37,6 +37,7 @@ pub enum Event {
     Prepare(PrepareStep),
     StageStarted(Stage),
     Interval(Interval),
+    QueriesRunning(QueriesRunning),
     Sample(Sample),
     StageFinished(StageFinished),
     Check(Check),
@@ -91,6 +92,7 @@ impl Event {
             Self::Prepare(_) => "prepare",
             Self::StageStarted(_) => "stage-started",
             Self::Interval(_) => "interval",
+            Self::QueriesRunning(_) => "queries-running",
             Self::Sample(_) => "sample",
             Self::StageFinished(_) => "stage-finished",
             Self::Check(_) => "check",
@@ -304,11 +306,11 @@ pub struct Table {
     /// The columns with which its indexes begin, but for the primary key's; `None` where not known.
     #[serde(default)]
     pub indexed: Option<Vec<String>>,
-}
-
     /// Whether the planner has statistics of its rows; `None` where that is not known, it has no rows, or there are none to have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub analyzed: Option<bool>,
+}
+
 /// A step of the preparation that has ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PrepareStep {
@@ -423,8 +425,6 @@ pub(crate) fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
 }
 
 impl Stage {
-    /// Transactions per second that are asked for, of an open load: at its beginning, where they are ramped.
-    #[must_use]
     /// What one such stage is called: `hold`, of a ladder `rung`, and `pass` over a query set.
     #[must_use]
     pub fn noun(&self) -> &'static str {
@@ -434,6 +434,8 @@ impl Stage {
         }
     }
 
+    /// Transactions per second that are asked for, of an open load: at its beginning, where they are ramped.
+    #[must_use]
     pub fn rate_per_s(&self) -> Option<f64> {
         match self.arrival {
             Arrival::Open { rate_per_s, .. } => Some(rate_per_s),
@@ -554,6 +556,24 @@ impl Queries {
     }
 }
 
+/// Queries of a pass that have run for some seconds and go on, about once a second; empty once there are none any more.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct QueriesRunning {
+    /// The stage's id.
+    pub stage: u32,
+    /// The longest first.
+    pub queries: Vec<RunningQuery>,
+}
+
+/// A query that a client waits for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunningQuery {
+    /// `Q1`
+    pub query: String,
+    /// Since it was begun.
+    pub seconds: f64,
+}
+
 /// A reading of a host or a database, about one a second.
 ///
 /// Keys are documented in `docs/telemetry.md`: the unit is the key's last word, and a key that ends in `_total`
@@ -624,8 +644,14 @@ pub struct QueryAnswer {
     pub query: String,
     /// Its text as it was sent.
     pub sql: String,
+    /// The values in it of the set's parameters; `None` in runs of earlier versions. Answers for other values are not compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parameters: Option<Vec<String>>,
     /// The first 1,000 rows.
     pub rows: Vec<Vec<String>>,
+    /// Numbers are as the server printed them; in runs of earlier versions they have at most two digits behind the point.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub as_printed: bool,
     /// How many there were.
     pub count: u64,
     /// Over all rows, whatever their order; numbers with two digits behind the point.
@@ -644,14 +670,8 @@ pub struct QueryAnswer {
 
 /// Something that the user had done before or after a load: a command, SQL, or a restart of the server with cold caches.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-    /// The values in it of the set's parameters; `None` in runs of earlier versions. Answers for other values are not compared.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parameters: Option<Vec<String>>,
 pub struct Hook {
     pub target: String,
-    /// Numbers are as the server printed them; in runs of earlier versions they have at most two digits behind the point.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub as_printed: bool,
     /// The series or kind of stage that it belongs to, as the user named it: `join`, `hold`.
     pub about: String,
     pub when: HookTime,
@@ -662,6 +682,18 @@ pub struct Hook {
     pub succeeded: bool,
     /// What it said, or what could not be done; the last lines of it.
     pub said: Option<String>,
+    /// What a cold start came to; `None` of everything else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cold: Option<Cold>,
+}
+
+/// What was dropped of the caches on a target before a load, and what could not be.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cold {
+    /// `the server's own cache (restarted)`.
+    pub dropped: Vec<String>,
+    /// With the reason: `the system's cache of files: the server is on another host`.
+    pub kept: Vec<String>,
 }
 
 /// On which side of a load something is done.
@@ -697,18 +729,6 @@ pub struct ServerChanged {
 /// Something that a server says of itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ServerChange {
-    /// What a cold start came to; `None` of everything else.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cold: Option<Cold>,
-}
-
-/// What was dropped of the caches on a target before a load, and what could not be.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cold {
-    /// `the server's own cache (restarted)`.
-    pub dropped: Vec<String>,
-    /// With the reason: `the system's cache of files: the server is on another host`.
-    pub kept: Vec<String>,
     /// `version`, or a setting's name.
     pub what: String,
     /// `None` where it was the default.

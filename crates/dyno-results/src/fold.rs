@@ -79,6 +79,11 @@ impl Fold {
                     self.timelines.add(stage.stage(), stage.start_s(), interval);
                 }
             }
+            Event::QueriesRunning(running) => {
+                if let Some(stage) = self.stages.get_mut(&running.stage) {
+                    stage.running(&running.queries);
+                }
+            }
             Event::Sample(sample) => self.telemetry.add(stamped.at_ms, sample),
             Event::StageFinished(finished) => {
                 if let Some(stage) = self.stages.get_mut(&finished.stage) {

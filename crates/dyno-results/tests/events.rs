@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dyno_results::event::{
-    Arrival, Check, Data, Distribution, Embedded, Event, Finding, Finished, Hook, HookTime, Host, Interval,
-    Notice, Outcome, Pool, PrepareStep, Queries, Sample, ServerChanged, Setting, SettingFacts, Settings,
-    Severity, Stage, StageFinished, StageKind, Stamped, Started, Subject, Table, Target, TargetLost,
-    TypeInterval,
+    Arrival, Check, Cold, Data, Distribution, Embedded, Event, Finding, Finished, Hook, HookTime, Host,
+    Interval, Notice, Outcome, Pool, PrepareStep, Queries, QueriesRunning, RunningQuery, Sample,
+    ServerChanged, Setting, SettingFacts, Settings, Severity, Stage, StageFinished, StageKind, Stamped,
+    Started, Subject, Table, Target, TargetLost, TypeInterval,
 };
 use dyno_results::latency::Latency;
 use dyno_results::spec::RunSpec;
@@ -108,6 +108,10 @@ fn every_event() -> Vec<Event> {
             not_begun: 0,
             realtime: Some(false),
         }),
+        Event::QueriesRunning(QueriesRunning {
+            stage: 1,
+            queries: vec![RunningQuery { query: text(), seconds: 1.0 }],
+        }),
         Event::Check(Check {
             target: text(),
             workload: text(),
@@ -125,11 +129,11 @@ fn every_event() -> Vec<Event> {
             seconds: 0.0,
             succeeded: true,
             said: some(),
+            cold: Some(Cold { dropped: vec![text()], kept: vec![text()] }),
         }),
         Event::TargetLost(TargetLost { target: text(), stage: Some(0), reason: text() }),
         Event::ServerChanged(ServerChanged {
             target: text(),
-            cold: Some(Cold { dropped: vec![text()], kept: vec![text()] }),
             restarted: true,
             by_hook: false,
             changes: Vec::new(),

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use dyno_engine::workload::Workload;
-use dyno_results::event::{Check, PrepareStep, QueryAnswer};
+use dyno_results::event::{Check, PrepareStep, QueryAnswer, RunningQuery};
 use dyno_target::catalog::{self, Names};
 use dyno_target::connection::{ConnectError, Connection, QueryError};
 use dyno_target::product::{self, Dialect};
@@ -165,6 +165,11 @@ pub trait SeriesLoad: Send + Sync {
         Vec::new()
     }
 
+    /// The queries that its clients wait for now, the longest first, where its transactions are queries.
+    fn running(&self) -> Vec<RunningQuery> {
+        Vec::new()
+    }
+
     /// What was said to its queries that failed since this was last asked, to each once.
     fn failures(&self) -> Vec<String> {
         Vec::new()
@@ -295,14 +300,14 @@ pub enum Progress {
     Table { step: &'static str, table: u32 },
     /// Rows sent, of all that the step `data` sends.
     Rows { done: u64, total: u64 },
+    /// Statements of a step that have ended, of all that it has, and their `share` of its work by the rows of their tables;
+    /// `None` where these have none. Told also while one of them goes on.
+    Statements { step: &'static str, done: u32, total: u32, share: Option<f64> },
     /// Something that the reader should know, such as that it is done in a slower way than was meant, and why.
     Remark(String),
     /// A step has ended.
     Finished(PrepareStep),
 }
-    /// Statements of a step that have ended, of all that it has, and their `share` of its work by the rows of their tables;
-    /// `None` where these have none. Told also while one of them goes on.
-    Statements { step: &'static str, done: u32, total: u32, share: Option<f64> },
 
 /// Clients beyond these wait for each other's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

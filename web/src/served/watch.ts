@@ -6,7 +6,7 @@ import type { Report } from "../document";
 import { el } from "../dom";
 import { clock, long } from "../format";
 import { ReportPage } from "../page";
-import { clientsText, isLive, kindText } from "../reading";
+import { clientsText, isLive, kindText, runningText } from "../reading";
 import { type Address, towards } from "../state";
 import { ApiError, askComparison, askReport, POINTS_MOST } from "./api";
 import { type Comparison, comparisonSection } from "./comparison";
@@ -150,14 +150,17 @@ export class Watch {
     const stages: string[] = [];
     const figures = live.flatMap((report) =>
       report.timelines.flatMap(({ target, stream, load }) => {
-        const stage = report.stages.find(({ id }) => id === load.stage.at(-1));
+        // A driver that waits for a query may tell nothing else meanwhile.
+        const waits = report.stages.find(
+          (one) => one.target === target && (one.stream ?? 0) === stream && runningText(report, one) !== null,
+        );
+        const stage = waits ?? report.stages.find(({ id }) => id === load.stage.at(-1));
         // While targets take turns, the last figure of the one that waits is an old one.
         const running = (load.t_s.at(-1) ?? Number.NEGATIVE_INFINITY) > report.run.seconds - STALE_S;
-        if (!running || stage === undefined) return [];
+        if (!(running || waits !== undefined) || stage === undefined) return [];
         stages.push(`${target}: ${stage.series}, ${kindText(stage)}, ${clientsText(stage)}`);
-        return [
-          `${stream > 0 ? stage.series : target} ${long(load.tps.at(-1))} ${stage.pass === true ? "queries/s" : "TPS"}`,
-        ];
+        const figure = runningText(report, stage) ?? `${long(load.tps.at(-1))} ${stage.pass === true ? "queries/s" : "TPS"}`;
+        return [`${stream > 0 ? stage.series : target} ${figure}`];
       }),
     );
     const at = Math.max(0, ...live.map(({ run }) => run.seconds));

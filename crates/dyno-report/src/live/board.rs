@@ -6,6 +6,9 @@
 use dyno_results::document::{Lost, Report, StageResult};
 use dyno_results::event::{Arrival, Data, Event, Interval, Stage, StageKind, Stamped};
 
+use dyno_results::format;
+
+use super::Progressed;
 use super::pace::Pace;
 use super::processors::{Busy, BusyProcessors};
 use super::stage::RunningStage;
@@ -34,17 +37,60 @@ pub(super) struct Board {
 pub(super) struct Preparing {
     pub(super) target: String,
     pub(super) step: String,
-    pub(super) done: u64,
-    pub(super) total: Option<u64>,
+    pub(super) progressed: Progressed,
     pub(super) since_ms: u64,
 }
 
 impl Preparing {
+    /// How much of it is done, 0 to 1; `None` where that is not known.
+    pub(super) fn share(&self) -> Option<f64> {
+        match self.progressed {
+            Progressed::Rows { done, total: Some(total) } if total > 0 => {
+                Some((done as f64 / total as f64).min(1.0))
+            }
+            Progressed::Statements { share, .. } => share,
+            _ => None,
+        }
+    }
+
+    /// `2,500,000 / 5,000,000`, `3 of 16 statements`; `None` where nothing is counted.
+    pub(super) fn counted(&self) -> Option<String> {
+        match self.progressed {
+            Progressed::Rows { done, total: Some(total) } if total > 0 => {
+                Some(format!("{} / {}", format::count(done), format::count(total)))
+            }
+            Progressed::Rows { done, .. } if done > 0 => Some(format::count(done)),
+            Progressed::Statements { done, total, .. } => Some(format!("{done} of {total} statements")),
+            _ => None,
+        }
+    }
+
+    /// Seconds that it has taken until now.
+    pub(super) fn elapsed_s(&self, now_ms: u64) -> f64 {
+        now_ms.saturating_sub(self.since_ms) as f64 / 1e3
+    }
+
     /// Seconds until it is done if it goes on as it went; `None` where that cannot be said yet.
     pub(super) fn remaining_s(&self, now_ms: u64) -> Option<f64> {
-        let left = self.total?.checked_sub(self.done)?;
-        let spent_s = now_ms.saturating_sub(self.since_ms) as f64 / 1e3;
-        (self.done > 0 && spent_s >= 1.0).then(|| spent_s * left as f64 / self.done as f64)
+        let share = self.share().filter(|share| *share > 0.0)?;
+        let spent_s = self.elapsed_s(now_ms);
+        (spent_s >= 1.0).then(|| spent_s * (1.0 - share) / share)
+    }
+
+    /// What is told of the time: an estimate is one, and where there can be none yet that is said. Rows come in a stream, and
+    /// what is left of them tells enough.
+    pub(super) fn time(&self, now_ms: u64) -> String {
+        let remaining = self.remaining_s(now_ms);
+        let elapsed = format::duration_s(self.elapsed_s(now_ms).round());
+        match (self.progressed, remaining) {
+            (Progressed::Rows { total: Some(_), .. }, None) => String::new(),
+            (Progressed::Rows { .. }, Some(left)) => format!("{} left", format::duration_s(left)),
+            (Progressed::Statements { .. }, Some(left)) => {
+                format!("{elapsed}, about {} left", format::duration_s(left))
+            }
+            (Progressed::Statements { .. }, None) => format!("{elapsed}, time left unknown"),
+            _ => elapsed,
+        }
     }
 }
 
@@ -72,6 +118,13 @@ impl Board {
             }
             Event::StageStarted(stage) => self.stage_started(stage, stamped.at_ms),
             Event::Interval(interval) => self.interval(interval),
+            Event::QueriesRunning(running) => {
+                let stage = self.running.iter_mut().find(|stage| stage.stage.id == running.stage);
+                if let Some(stage) = stage {
+                    stage.queries.clone_from(&running.queries);
+                    stage.queries_at_ms = stamped.at_ms;
+                }
+            }
             Event::Sample(sample) => self.processors.take(sample, stamped.at_ms),
             Event::StageFinished(finished) => {
                 if let Some(running) =
@@ -93,14 +146,7 @@ impl Board {
     }
 
     /// Takes the progress of a step of the preparation in.
-    pub(super) fn prepare_progress(
-        &mut self,
-        target: &str,
-        step: &str,
-        done: u64,
-        total: Option<u64>,
-        now_ms: u64,
-    ) {
+    pub(super) fn prepare_progress(&mut self, target: &str, step: &str, progressed: Progressed, now_ms: u64) {
         self.activity = None;
         let known = self.preparing.iter().position(|preparing| preparing.target == target);
         let before = known.map(|place| self.preparing.remove(place));
@@ -120,6 +166,12 @@ impl Board {
 
     pub(super) fn running_on(&self, target: &str) -> impl Iterator<Item = &RunningStage> {
         self.running.iter().filter(move |running| running.stage.target == target)
+    }
+
+    /// What goes on for some time in a pass, in words.
+    pub(super) fn query_words(&self, running: &RunningStage, now_ms: u64) -> Option<String> {
+        let before = self.rested.iter().find(|rested| is_same_place(&rested.stage, &running.stage));
+        running.query_words(before, now_ms)
     }
 
     pub(super) fn lost(&self, target: &str) -> Option<&Lost> {

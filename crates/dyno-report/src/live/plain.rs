@@ -80,6 +80,14 @@ impl PlainLines {
             Event::Interval(interval) if !interval.drain => {
                 lines.extend(self.running(board, interval, stamped.at_ms));
             }
+            Event::QueriesRunning(of) => {
+                if let Some(running) = board.running.iter().find(|running| running.stage.id == of.stage)
+                    && let Some(words) = board.query_words(running, stamped.at_ms)
+                    && self.due(&place_of(&running.stage), PROGRESS_MS, stamped.at_ms)
+                {
+                    lines.push(about(board, &running.stage.series, &running.stage.target, &words));
+                }
+            }
             Event::Check(check) => lines.push(check_line(board, check)),
             Event::Hook(hook) => {
                 lines.push(about(board, "hook", &hook.target, &subject::hook(hook)));
@@ -188,17 +196,9 @@ fn step_line(board: &Board, step: &PrepareStep) -> String {
 
 fn preparing_line(board: &Board, preparing: &Preparing, now_ms: u64) -> String {
     let step = visible(&preparing.step);
-    let done = format::count(preparing.done);
-    let text = match preparing.total.filter(|&total| total > 0) {
-        Some(total) => {
-            let share = format::share(preparing.done as f64 / total as f64);
-            let left = preparing.remaining_s(now_ms).map(format::duration_s);
-            let left = left.map_or(String::new(), |left| format!("{DOT}{left} left"));
-            format!("{step}{DOT}{done} of {}{DOT}{share}{left}", format::count(total))
-        }
-        None if preparing.done > 0 => format!("{step}{DOT}{done}"),
-        None => format!("{step}{DOT}under way"),
-    };
+    let time = Some(preparing.time(now_ms)).filter(|time| !time.is_empty());
+    let known = [Some(step.into_owned()), preparing.counted(), preparing.share().map(format::share), time];
+    let text = known.into_iter().flatten().collect::<Vec<_>>().join(DOT);
     about(board, "prepare", &preparing.target, &text)
 }
 

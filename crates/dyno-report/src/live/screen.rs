@@ -97,23 +97,18 @@ fn prepare(board: &Board, names: &TargetNames<'_>, now_ms: u64, sheet: &mut Shee
 
 fn preparing_line(preparing: &Preparing, now_ms: u64, room: usize, paint: Paint) -> String {
     let step = visible(&preparing.step);
-    let Some(total) = preparing.total.filter(|&total| total > 0) else {
-        let done =
-            if preparing.done > 0 { format!("   {}", format::count(preparing.done)) } else { String::new() };
-        return format!("{} {step}{done}", spinner(now_ms));
+    let time = preparing.time(now_ms);
+    let counted = preparing.counted().unwrap_or_default();
+    let Some(share) = preparing.share() else {
+        let known = [counted, time].into_iter().filter(|text| !text.is_empty());
+        return format!("{} {step}   {}", spinner(now_ms), known.collect::<Vec<_>>().join(DOT));
     };
-    let share = preparing.done as f64 / total as f64;
-    let done = format!("{} / {}", format::count(preparing.done), format::count(total));
-    let percent = pad_start(&format::share(share.min(1.0)), 4);
-    let left = match preparing.remaining_s(now_ms) {
-        Some(seconds) => format!("{} left", format::duration_s(seconds)),
-        None => String::new(),
-    };
+    let percent = pad_start(&format::share(share), 4);
     let parts = vec![
         LinePart::must(&step),
         LinePart::must(&percent),
-        LinePart::may(&done, 1),
-        LinePart::may(&left, 2),
+        LinePart::may(&counted, 1),
+        LinePart::may(&time, 2),
     ];
     line::set(vec![ScreenLine { share, parts }], room, paint).join("")
 }

@@ -1,8 +1,11 @@
 //! A stage while it runs, in figures for watching.
 
-use dyno_results::event::{Interval, Pool, Stage};
+use dyno_results::document::StageResult;
+use dyno_results::event::{Interval, Pool, RunningQuery, Stage};
 use dyno_results::fold::StageFold;
-use dyno_results::latency;
+use dyno_results::{format, latency};
+
+use crate::text::visible;
 
 /// A stage with what came of it so far.
 #[derive(Debug)]
@@ -13,6 +16,9 @@ pub(super) struct RunningStage {
     pub(super) last: Option<Moment>,
     /// What came of it so far, as the report adds it up.
     pub(super) fold: StageFold,
+    /// Queries that go on for some time, and when that was told, milliseconds of the run.
+    pub(super) queries: Vec<RunningQuery>,
+    pub(super) queries_at_ms: u64,
 }
 
 /// One interval's figures.
@@ -30,7 +36,14 @@ pub(super) struct Moment {
 
 impl RunningStage {
     pub(super) fn new(stage: &Stage, since_ms: u64) -> Self {
-        Self { stage: stage.clone(), since_ms, last: None, fold: StageFold::new(stage.clone(), since_ms) }
+        Self {
+            stage: stage.clone(),
+            since_ms,
+            last: None,
+            fold: StageFold::new(stage.clone(), since_ms),
+            queries: Vec::new(),
+            queries_at_ms: since_ms,
+        }
     }
 
     pub(super) fn add(&mut self, interval: &Interval) {
@@ -55,6 +68,18 @@ impl RunningStage {
     /// Seconds of its plan that have not gone by; `None` where a count ends it.
     pub(super) fn left_s(&self, now_ms: u64) -> Option<f64> {
         Some((self.stage.planned_s? - self.elapsed_s(now_ms)).max(0.0))
+    }
+
+    /// `Q9 12 s (last 4.1 s) and 2 more`: the query that goes on the longest, and what it took in the pass before.
+    pub(super) fn query_words(&self, before: Option<&StageResult>, now_ms: u64) -> Option<String> {
+        let (longest, others) = self.queries.split_first()?;
+        let seconds = longest.seconds + now_ms.saturating_sub(self.queries_at_ms) as f64 / 1e3;
+        let known = before.and_then(|pass| pass.by_type.iter().find(|of_type| of_type.name == longest.query));
+        let last = known.and_then(|of_type| Some(of_type.service.as_ref()?.mean_us / 1e6));
+        let last = last.map_or(String::new(), |seconds| format!(" (last {})", format::duration_s(seconds)));
+        let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
+        let query = visible(&longest.query);
+        Some(format!("{query} {}{last}{more}", format::duration_s(seconds.floor())))
     }
 
     pub(super) fn elapsed_s(&self, now_ms: u64) -> f64 {

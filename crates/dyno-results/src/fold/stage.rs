@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::sums::{StageLevels, StageSums};
 use crate::document::{Estimate, Percentiles, QueryResult, StageResult, Totals, TypeResult};
-use crate::event::{Arrival, Interval, Pool, Queries, Stage, StageFinished, StageKind, TypeInterval};
+use crate::event::{
+    Arrival, Interval, Pool, Queries, RunningQuery, Stage, StageFinished, StageKind, TypeInterval,
+};
 use crate::latency::{self, Latency, add_to};
 use crate::statistics::throughput::{self, Slice};
 
@@ -24,6 +26,8 @@ pub struct StageFold {
     seconds: f64,
     /// Counts whatever happened to the stage.
     revision: u64,
+    /// As they were told of last.
+    running: Vec<RunningQuery>,
 }
 
 /// What a stage's intervals come to when they are added up.
@@ -85,6 +89,7 @@ impl StageFold {
             slices: Vec::new(),
             seconds: 0.0,
             revision: 0,
+            running: Vec::new(),
         }
     }
 
@@ -130,7 +135,14 @@ impl StageFold {
         }
     }
 
+    /// Takes in which queries go on.
+    pub fn running(&mut self, queries: &[RunningQuery]) {
+        self.running = queries.to_vec();
+        self.revision += 1;
+    }
+
     pub fn finish(&mut self, finished: &StageFinished) {
+        self.running.clear();
         self.finished = Some(finished.clone());
         self.revision += 1;
         // A ramp has hundreds of stages, and each some histograms of a quarter of a megabyte.
@@ -194,6 +206,7 @@ impl StageFold {
             clients_aborted: self.finished.as_ref().map_or(0, |finished| finished.clients_aborted),
             not_begun: self.finished.as_ref().map_or(0, |finished| finished.not_begun),
             skipped: sums.skipped,
+            running: self.running.clone(),
             stage: self.stage.clone(),
         }
     }

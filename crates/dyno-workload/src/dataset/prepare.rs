@@ -11,7 +11,7 @@ use dyno_target::product::{self, Dialect};
 
 use super::bulk::Bulk;
 use super::rows::{RowRange, Rows};
-use super::steps::{Steps, run_list};
+use super::steps::{Planned, StepStatement, Steps, Work, run_list};
 use super::worker_pool::{JobContext, JobError, News, OpenConnection, WorkerPool};
 use super::{Found, PrepareError, Table, Terms};
 use crate::benchmark::{LOCK_WAIT, Progress, Site};
@@ -90,12 +90,13 @@ impl<'a> Preparation<'a> {
             self.drop_tables(&mut steps)?;
         }
         let tables = self.lists(|table| table.before_load(self.dialect, unfinished));
-        steps.run("tables", None, |pool, hear| pool.run(&tables, run_numbered, hear))?;
+        steps.run("tables", Planned::Unknown, |pool, hear| pool.run(&tables, run_numbered, hear))?;
         self.load(&mut steps, &bulk, rows)?;
         self.keys(&mut steps)?;
         // One after the other: tables that refer to each other cannot be altered at the same time.
         let finish =
-            self.tables.iter().map(|table| self.dialect.comments.change(&table.name, whole)).collect();
+            |table: &Table| StepStatement { sql: self.dialect.comments.change(&table.name, whole), rows: 0 };
+        let finish = self.tables.iter().map(finish).collect();
         self.settle(&mut steps, |_| None, finish)
     }
 
@@ -162,7 +163,7 @@ impl<'a> Preparation<'a> {
             let _ = limited.then(|| connection.execute(&lift));
             dropped.map(std::mem::drop)
         };
-        steps.run("drop", None, |pool, hear| pool.run(&statements, drop_some, hear))
+        steps.run("drop", Planned::Unknown, |pool, hear| pool.run(&statements, drop_some, hear))
     }
 
     fn load<R: Rows>(
@@ -184,7 +185,7 @@ impl<'a> Preparation<'a> {
             (steps.progress)(Progress::Remark(why));
         }
         let parts = parts(&self.tables, bulk.whole_tables());
-        steps.run("data", Some(total), |pool, hear| {
+        steps.run("data", Planned::Rows(total), |pool, hear| {
             pool.run(&parts, send, hear)?;
             self.tell_size(pool, hear, |bytes| bytes.tables)
         })
@@ -193,11 +194,12 @@ impl<'a> Preparation<'a> {
     /// Keys and indexes, which may be made of several tables at the same time, and then what refers to others.
     fn keys(&self, steps: &mut Steps<'_>) -> Result<(), PrepareError> {
         let lists = self.lists(|table| table.after_load(self.dialect));
-        let references: Vec<String> =
-            self.tables.iter().flat_map(|table| table.references(self.dialect)).collect();
+        let references = |table: &Table| statements_of(table, table.references(self.dialect));
+        let references: Vec<StepStatement> = self.tables.iter().flat_map(references).collect();
         let unresolved = self.tables.iter().flat_map(|table| table.unresolved(self.dialect));
         let mut broken: u64 = 0;
-        steps.run("keys", None, |pool, hear| {
+        let work = Work::of(lists.iter().flat_map(|(_, list)| list).chain(&references));
+        steps.run("keys", Planned::Statements(work), |pool, hear| {
             pool.run(&lists, run_numbered, hear)?;
             pool.run(&[references], |connection, list, context| run_list(connection, list, context), hear)?;
             if let Some(connection) = pool.connections().next() {
@@ -226,8 +228,8 @@ impl<'a> Preparation<'a> {
     }
 
     /// Statements for each table, by its number from 1.
-    fn lists(&self, statements: impl Fn(&Table) -> Vec<String>) -> Vec<(u32, Vec<String>)> {
-        (1..).zip(self.tables.iter().map(statements)).collect()
+    fn lists(&self, statements: impl Fn(&Table) -> Vec<String>) -> Vec<(u32, Vec<StepStatement>)> {
+        (1..).zip(self.tables.iter().map(|table| statements_of(table, statements(table)))).collect()
     }
 
     fn names(&self) -> Vec<&str> {
@@ -240,23 +242,29 @@ impl<'a> Preparation<'a> {
         &self,
         steps: &mut Steps<'_>,
         before: impl Fn(&Table) -> Option<String>,
-        finish: Vec<String>,
+        finish: Vec<StepStatement>,
     ) -> Result<(), PrepareError> {
         let settle = |table: &Table| match self.dialect.vacuum {
             true => Some(format!("VACUUM (ANALYZE) {}", table.name)),
             false => self.dialect.analyze(&table.name),
         };
         let lists = self.lists(|table| before(table).into_iter().chain(settle(table)).collect());
-        steps.run("analyze", None, |pool, hear| {
+        let work = Work::of(lists.iter().flat_map(|(_, list)| list).chain(&finish));
+        steps.run("analyze", Planned::Statements(work), |pool, hear| {
             pool.run(&lists, run_numbered, hear)?;
             pool.run(&[finish], |connection, list, context| run_list(connection, list, context), hear)
         })
     }
 }
 
+fn statements_of(table: &Table, statements: Vec<String>) -> Vec<StepStatement> {
+    let rows = table.rows.saturating_mul(table.rows_each);
+    statements.into_iter().map(|sql| StepStatement { sql, rows }).collect()
+}
+
 fn run_numbered(
     connection: &mut Connection,
-    (number, list): &(u32, Vec<String>),
+    (number, list): &(u32, Vec<StepStatement>),
     context: &JobContext<'_>,
 ) -> Result<(), JobError> {
     context.tell(News::Table(*number));

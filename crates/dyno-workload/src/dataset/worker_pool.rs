@@ -2,10 +2,14 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
+use std::time::Duration;
 
 use dyno_target::connection::{ConnectError, Connection, QueryError};
+
+/// How often the caller hears that the work goes on, where nothing else is to be told.
+const TELL_EVERY: Duration = Duration::from_secs(5);
 
 /// Opens a further connection.
 pub type OpenConnection<'a> = &'a (dyn Fn() -> Result<Connection, ConnectError> + Sync);
@@ -39,6 +43,10 @@ pub(crate) enum News {
     Table(u32),
     /// So many rows were sent.
     Rows(u64),
+    /// A statement has ended that went through so many rows.
+    Statement(u64),
+    /// Nothing was heard for a while.
+    Waiting,
     /// What the step made has so many bytes.
     Bytes(u64),
     /// Something is done in another way than was meant, and why.
@@ -122,7 +130,13 @@ impl<'a> WorkerPool<'a> {
             // Those that have begun end soon: they are waited for at the end of the scope.
             let workers =
                 workers.inspect_err(|_| failed.store(true, Ordering::Relaxed)).map_err(JobError::Thread)?;
-            heard.iter().for_each(hear);
+            loop {
+                match heard.recv_timeout(TELL_EVERY) {
+                    Ok(news) => hear(news),
+                    Err(RecvTimeoutError::Timeout) => hear(News::Waiting),
+                    Err(RecvTimeoutError::Disconnected) => break,
+                }
+            }
             let mut outcome = Ok(());
             for worker in workers {
                 let ended = worker.join().unwrap_or(Err(JobError::Stopped));

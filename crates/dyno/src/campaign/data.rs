@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use dyno_report::live::Progressed;
 use dyno_results::event::{Event, PrepareStep};
 use dyno_results::spec::Prepare;
 use dyno_target::connection::Connection;
@@ -77,9 +78,14 @@ fn at_site(
         stop: context.stop,
     };
     let mut tell = |progress| match progress {
-        Progress::Begun { step } => stream.prepare_progress(target, step, 0, None),
+        Progress::Begun { step } => stream.prepare_progress(target, step, Progressed::Begun),
         Progress::Table { .. } => {}
-        Progress::Rows { done, total } => stream.prepare_progress(target, "data", done, Some(total)),
+        Progress::Rows { done, total } => {
+            stream.prepare_progress(target, "data", Progressed::Rows { done, total: Some(total) });
+        }
+        Progress::Statements { step, done, total, share } => {
+            stream.prepare_progress(target, step, Progressed::Statements { done, total, share });
+        }
         Progress::Remark(text) => stream.notice(target, None, text),
         Progress::Finished(step) => stream.emit(Event::Prepare(step)),
     };
@@ -92,7 +98,7 @@ fn checkpoint(context: &Context<'_>, plan: &TargetPlan, server: &mut TargetServe
     if server.embedded.is_none() {
         return Ok(());
     }
-    context.stream.prepare_progress(&plan.name, "checkpoint", 0, None);
+    context.stream.prepare_progress(&plan.name, "checkpoint", Progressed::Begun);
     let started = Instant::now();
     let url = &server.url;
     cancellable(context, &mut server.connection, |connection| {

@@ -348,14 +348,14 @@ impl<'a> StreamRun<'a> {
     }
 }
 
-/// The seed of the stream at a place: those of two streams have nothing in common.
-fn seed(context: &Context<'_>, place: u64) -> u64 {
-    context.plan.seed.wrapping_add(place.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 /// `oltp, report`
 fn names<'a>(streams: impl Iterator<Item = &'a StreamPlan>) -> String {
     streams.map(|stream| stream.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
+/// The seed of the stream at a place: those of two streams have nothing in common.
+fn seed(context: &Context<'_>, place: u64) -> u64 {
+    context.plan.seed.wrapping_add(place.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
 /// What a stream runs on the data that is there.

@@ -2,10 +2,12 @@
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 use dyno_engine::engine::{Engine, Observation, StageOutcome};
 use dyno_engine::error::{EngineError, SessionError};
-use dyno_results::event::{Arrival, Event, Stage, StageFinished, TypeInterval};
+use dyno_results::event::{Arrival, Event, QueriesRunning, Stage, StageFinished, TypeInterval};
 use dyno_results::spec::{Arrivals, End, Protocol, StageOrder};
 use dyno_results::statistics::saturation::LoadStep;
 use dyno_target::cause::Cause;
@@ -15,6 +17,10 @@ use rustix::io::Errno;
 use super::Context;
 use super::barrier::Participant;
 use crate::failure::{Failure, of_statement};
+
+/// How often it is told which queries go on, and from when on.
+const QUERIES_EVERY: Duration = Duration::from_secs(1);
+const QUERY_LONG_S: f64 = 3.0;
 
 /// The stages of one target.
 #[derive(Debug, Default)]
@@ -53,14 +59,14 @@ pub(crate) struct StageSubject<'a> {
     pub(crate) contended_rows: Option<u32>,
     /// Transactions of a pass, where the workload makes such.
     pub(crate) pass: Option<u64>,
+    /// Says which queries go on, where a stage is a pass.
+    pub(crate) queries: Option<&'a dyn SeriesLoad>,
 }
 
 /// What a stage brought.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StageSum {
     pub(super) id: u32,
-    /// Says which queries go on, where a stage is a pass.
-    pub(crate) queries: Option<&'a dyn SeriesLoad>,
     pub(super) order: StageOrder,
     /// As the report has it; `None` where nothing was measured, or the stage did not run to its end.
     pub(super) step: Option<LoadStep>,
@@ -105,7 +111,9 @@ impl Stages {
         self.last = Some(id);
         order.stage = id;
         let mut observer = Observer::new(context, subject, id);
-        let ran = engine.run_stage(&order, end, &mut |observation| observer.see(observation));
+        let ran = telling_of_queries(context, subject.queries, id, || {
+            engine.run_stage(&order, end, &mut |observation| observer.see(observation))
+        });
         let outcome = ran.as_ref().copied().unwrap_or_else(|_| observer.broken_off());
         context.stream.emit(Event::StageFinished(finished(id, &outcome)));
         self.tell_priority(context, subject.target, order.arrivals, outcome.realtime);
@@ -210,6 +218,37 @@ fn connect(
             return ended_early(context);
         }
         Failure::Engine { url: url.to_owned(), source: Box::new(source) }
+    })
+}
+
+/// Runs a stage, and tells once a second which queries have gone on for some time: a driver that waits for one tells nothing
+/// meanwhile.
+fn telling_of_queries<T>(
+    context: &Context<'_>,
+    load: Option<&dyn SeriesLoad>,
+    stage: u32,
+    work: impl FnOnce() -> T,
+) -> T {
+    let Some(load) = load else { return work() };
+    std::thread::scope(|scope| {
+        // Hung up when the work has ended, by a panic too: nothing is ever sent.
+        let (working, end) = channel::<Infallible>();
+        let tell = move || {
+            let mut told = false;
+            while end.recv_timeout(QUERIES_EVERY) == Err(RecvTimeoutError::Timeout) {
+                let mut queries = load.running();
+                queries.retain(|query| query.seconds >= QUERY_LONG_S);
+                if told || !queries.is_empty() {
+                    told = !queries.is_empty();
+                    context.stream.emit(Event::QueriesRunning(QueriesRunning { stage, queries }));
+                }
+            }
+        };
+        // Without a thread nobody is told.
+        let _ = std::thread::Builder::new().spawn_scoped(scope, tell);
+        let done = work();
+        drop(working);
+        done
     })
 }
 

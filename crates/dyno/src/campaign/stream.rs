@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use dyno_report::live::{Expected, Live, Mode};
+use dyno_report::live::{Expected, Live, Mode, Progressed};
 use dyno_report::terminal::Terminal;
 use dyno_results::document::Report;
 use dyno_results::event::{Event, Finished, Interval, Notice, Stage, Stamped};
@@ -73,8 +73,8 @@ impl EventStream {
         self.emit(Event::Notice(Notice { target: Some(target.to_owned()), stage, text }));
     }
 
-    pub(crate) fn prepare_progress(&self, target: &str, step: &str, done: u64, total: Option<u64>) {
-        self.lock().live.prepare_progress(target, step, done, total);
+    pub(crate) fn prepare_progress(&self, target: &str, step: &str, progressed: Progressed) {
+        self.lock().live.prepare_progress(target, step, progressed);
     }
 
     /// Says what a ladder or ramp that is about to begin has before it.

@@ -106,6 +106,7 @@ impl LoadDescription {
             protocol: self.protocol,
             contended_rows,
             pass: None,
+            queries: None,
         };
         let stage = stages::announced(&subject, order);
         let planned = self.transactions.filter(|_| order.kind != StageKind::WarmUp);

@@ -23,7 +23,7 @@ pub(super) fn of_one(board: &Board, now_ms: u64, sheet: &mut Sheet) {
     let mut cpu = Some(LinePart::may(&cpu, 4).shorter(&short));
     let several = board.running.len() > 1;
     let lines = board.running.iter().map(|running| {
-        under_way(running, several, now_ms, cpu.take().unwrap_or_else(|| LinePart::may("", 4)))
+        under_way(board, running, several, now_ms, cpu.take().unwrap_or_else(|| LinePart::may("", 4)))
     });
     let mut label = subject::kind(first.stage.kind);
     for text in line::set(lines.collect(), sheet.room(), sheet.paint) {
@@ -81,7 +81,7 @@ fn of_target(board: &Board, name: &str, now_ms: u64) -> Vec<ScreenLine> {
     if running.is_empty() {
         return vec![waiting(board.rested.iter().find(|rested| rested.stage.target == name), cpu)];
     }
-    running.into_iter().map(|running| under_way(running, several, now_ms, cpu.clone())).collect()
+    running.into_iter().map(|running| under_way(board, running, several, now_ms, cpu.clone())).collect()
 }
 
 /// `lost at 1 min 3 s: connection refused`
@@ -91,7 +91,7 @@ pub(super) fn lost_words(lost: &Lost) -> String {
 
 /// A stage under way: bar, its stream where there are several, clients, TPS, latency, errors, shared connections,
 /// processors.
-fn under_way(running: &RunningStage, several: bool, now_ms: u64, cpu: LinePart) -> ScreenLine {
+fn under_way(board: &Board, running: &RunningStage, several: bool, now_ms: u64, cpu: LinePart) -> ScreenLine {
     let (share, progress) = progress(running, running.elapsed_s(now_ms));
     let last = running.last;
     let totals = running.fold.totals();
@@ -110,6 +110,11 @@ fn under_way(running: &RunningStage, several: bool, now_ms: u64, cpu: LinePart) 
     let pool = pool(running.stage.connections, last.and_then(|moment| moment.pool));
     let tps = tps.coloured(Paint::strong);
     let (stream, progress) = (LinePart::must(&stream), LinePart::must(&progress));
+    if let Some(query) = board.query_words(running, now_ms) {
+        // Rates and percentiles of queries that have little in common say less.
+        let query = LinePart::must(&query).coloured(Paint::strong);
+        return ScreenLine { share, parts: vec![stream, progress, query, clients, errors, cpu] };
+    }
     ScreenLine {
         share,
         parts: vec![stream, progress, clients, tps, p50, p99, backlog(last), errors, pool, cpu],

@@ -1,5 +1,5 @@
 use super::*;
-use crate::live::Expected;
+use crate::live::{Expected, Progressed};
 use crate::stream::Plan;
 use crate::text::{is_treacherous, width};
 
@@ -79,14 +79,28 @@ fn preparation_shows_rows_share_and_time_left() {
     for stamped in Plan::default().events().iter().filter(|stamped| stamped.at_ms <= 1_600) {
         board.apply(stamped);
     }
-    board.prepare_progress("pg", "data", 0, Some(5_000_000), 1_600);
-    board.prepare_progress("pg", "data", 2_500_000, Some(5_000_000), 4_600);
+    board.prepare_progress("pg", "data", Progressed::Rows { done: 0, total: Some(5_000_000) }, 1_600);
+    board.prepare_progress("pg", "data", Progressed::Rows { done: 2_500_000, total: Some(5_000_000) }, 4_600);
     let size = ScreenSize { columns: 91, rows: 30 };
     insta::assert_snapshot!(draw(&board, 4_600, size, PLAIN).join("\n"), @"
     target    embedded PostgreSQL 18.1 · production profile · 2 cores, 24 GiB, NVMe · same ho…
     prepare   drop 0.1 s · tables 0.1 s
               ━━━━━━━━━━━━────────────  data   50%  2,500,000 / 5,000,000  3 s left
     ");
+}
+
+#[test]
+fn statements_show_their_share_the_time_and_an_estimate_once_there_is_one() {
+    let mut board = Board::default();
+    let line = |board: &Board, now_ms| {
+        let size = ScreenSize { columns: 91, rows: 30 };
+        draw(board, now_ms, size, PLAIN).pop().unwrap()
+    };
+    let keys = |done, share| Progressed::Statements { done, total: 16, share: Some(share) };
+    board.prepare_progress("pg", "keys", keys(0, 0.0), 1_000);
+    insta::assert_snapshot!(line(&board, 9_000), @"");
+    board.prepare_progress("pg", "keys", keys(3, 0.25), 9_000);
+    insta::assert_snapshot!(line(&board, 11_000), @"");
 }
 
 /// A plan over two targets.
@@ -182,16 +196,16 @@ fn two_preparations_at_a_time() {
     for stamped in two().events().iter().filter(|stamped| stamped.at_ms <= 1_500) {
         board.apply(stamped);
     }
-    board.prepare_progress("my", "data", 0, Some(1_010_000), 1_500);
-    board.prepare_progress("pg", "tables", 0, None, 1_500);
-    board.prepare_progress("my", "data", 300_000, Some(1_010_000), 4_500);
+    board.prepare_progress("my", "data", Progressed::Rows { done: 0, total: Some(1_010_000) }, 1_500);
+    board.prepare_progress("pg", "tables", Progressed::Begun, 1_500);
+    board.prepare_progress("my", "data", Progressed::Rows { done: 300_000, total: Some(1_010_000) }, 4_500);
     let size = ScreenSize { columns: 91, rows: 30 };
     insta::assert_snapshot!(draw(&board, 4_600, size, PLAIN).join("\n"), @"
     target    pg  PostgreSQL 18.1 · postgres://me@127.0.0.1:5432/shop · 2 cores, 24 GiB, NVMe…
               my  MySQL 9.4.0 · mysql://me@db2:3306/shop · 2 cores, 24 GiB, NVMe · not on the…
     prepare   pg  tables 0.1 s
               my  ━━━━━━━─────────────────  data   30%  300,000 / 1,010,000  7.3 s left
-              pg  ⠸ tables
+              pg  ⠸ tables   3 s
     ");
 }
 
