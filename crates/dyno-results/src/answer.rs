@@ -97,6 +97,13 @@ pub fn normal(value: &str) -> String {
     }
 }
 
+/// Whether [`normal`] surely leaves a value as it is.
+#[must_use]
+pub fn is_normal(value: &[u8]) -> bool {
+    let has_no_blanks_around = [value.first(), value.last()].into_iter().flatten().all(u8::is_ascii_graphic);
+    has_no_blanks_around && value.is_ascii() && !value.contains(&b'.') && !value.ends_with(b" 00:00:00")
+}
+
 fn same_value(one: &str, other: &str, tolerance: Tolerance) -> bool {
     if one == other {
         return true;
