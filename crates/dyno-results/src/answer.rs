@@ -1,7 +1,11 @@
 //! Whether two answers to a query are the same: they have the same rows, numbers within a tolerance. Products print
 //! decimals and floats with different digits, and order what ties as they like. Pure.
 
+mod digest;
+
 use serde::{Deserialize, Serialize};
+
+pub use digest::{Decimals, Digest, Digester};
 
 use crate::event::{Answer, QueryAnswer};
 
@@ -82,25 +86,50 @@ const LAST_UNIT: f64 = 0.999;
 /// Of the arithmetic of the comparison itself.
 const LEAST: f64 = 1e-9;
 
-/// In what the rows that were `found`, of `count` in all, differ from those that are `expected`; `None` where they do not.
-/// Where only the first rows of an answer are known, only these are compared.
+/// What is known of an answer.
+#[derive(Debug, Clone, Copy)]
+pub struct Rows<'a> {
+    /// The first rows, as they came.
+    pub first: &'a [Vec<String>],
+    pub count: u64,
+    /// Of all rows; `None` where it is not known.
+    pub digest: Option<Digest>,
+}
+
+/// In what the rows that were `found` differ from those that are `expected`, whatever their order; `None` where they do not.
+/// Of answers of which only the first rows are known, the digests decide, or else those rows.
 #[must_use]
-pub fn difference(
-    expected: (&[Vec<String>], u64),
-    found: (&[Vec<String>], u64),
+pub fn difference(expected: Rows<'_>, found: Rows<'_>, tolerance: Tolerance) -> Option<String> {
+    if expected.count != found.count {
+        return Some(format!("it has {} rows instead of {}", found.count, expected.count));
+    }
+    let is_known = |rows: Rows<'_>| rows.first.len() as u64 == rows.count;
+    let digests = expected.digest.zip(found.digest);
+    match digests {
+        Some((one, other)) if one == other => None,
+        Some((one, other)) if !is_known(expected) || !is_known(found) => (!one.is_like(&other)).then(|| {
+            let first = found.first.len();
+            let seen = first_difference(expected.first, found.first, tolerance);
+            let seen = seen.map(|seen| format!("; among the first {first}, {seen}"));
+            format!("its {} rows differ{}", found.count, seen.unwrap_or_default())
+        }),
+        _ => first_difference(expected.first, found.first, tolerance),
+    }
+}
+
+/// The first row that has no counterpart.
+fn first_difference(
+    expected: &[Vec<String>],
+    found: &[Vec<String>],
     tolerance: Tolerance,
 ) -> Option<String> {
-    let ((expected, expected_count), (found, count)) = (expected, found);
-    if expected_count != count {
-        return Some(format!("it has {count} rows instead of {expected_count}"));
-    }
     // The rows of the shorter list are looked for in the other, which may be known further.
     let found_is_short = found.len() <= expected.len();
-    let (few, many) = if found_is_short { (found, expected) } else { (expected, found) };
-    let of_few = first_without_counterpart(few, many, tolerance)?;
+    let (short, long) = if found_is_short { (found, expected) } else { (expected, found) };
+    let of_short = first_without_counterpart(short, long, tolerance)?;
     // Rows may have any order, so the one at the same place may be there too.
-    let of_many = first_without_counterpart(many, few, tolerance).unwrap_or(of_few);
-    let (at, instead) = if found_is_short { (of_few, of_many) } else { (of_many, of_few) };
+    let of_long = first_without_counterpart(long, short, tolerance).unwrap_or(of_short);
+    let (at, instead) = if found_is_short { (of_short, of_long) } else { (of_long, of_short) };
     let row = |rows: &[Vec<String>], at: usize| rows.get(at).map(|row| row.join(", ")).unwrap_or_default();
     Some(format!("row {} is ({}) instead of ({})", at + 1, row(found, at), row(expected, instead)))
 }
@@ -108,13 +137,22 @@ pub fn difference(
 /// The same of two stored answers.
 #[must_use]
 pub fn difference_of(expected: &QueryAnswer, found: &QueryAnswer) -> Option<String> {
-    let tolerance = match expected.as_printed && found.as_printed {
+    let as_printed = |answer: &QueryAnswer| answer.decimals.is_some();
+    let tolerance = match as_printed(expected) && as_printed(found) {
         true => Tolerance::Engines,
         false => Tolerance::TWO_DIGITS,
     };
-    let differs = difference((&expected.rows, expected.count), (&found.rows, found.count), tolerance);
-    let beyond = expected.count > expected.rows.len() as u64 && expected.digest != found.digest;
-    differs.or_else(|| beyond.then(|| format!("rows beyond the first {} differ", expected.rows.len())))
+    difference(expected.rows(), found.rows(), tolerance)
+}
+
+impl QueryAnswer {
+    /// What is known of its rows.
+    #[must_use]
+    pub fn rows(&self) -> Rows<'_> {
+        let hash = u64::from_str_radix(&self.digest, 16).ok();
+        let digest = hash.zip(self.decimals).map(|(hash, decimals)| Digest { hash, decimals });
+        Rows { first: &self.rows, count: self.count, digest }
+    }
 }
 
 /// Whether both are answers to the same question, as far as the values of their parameters tell.
@@ -133,29 +171,27 @@ pub fn normal(value: &str) -> &str {
     value.strip_suffix(" 00:00:00").unwrap_or(value)
 }
 
-/// The same with at most two digits behind the point and no zeros at its end: what digests are of, for engines print others.
+/// Whether [`normal`] surely leaves a value as it is.
 #[must_use]
-pub fn rounded(value: &str) -> String {
-    let value = normal(value);
-    let number = if value.contains('.') { value.parse::<f64>().ok() } else { None };
-    let Some(number) = number else { return value.to_owned() };
-    let rounded = format!("{number:.2}");
-    match rounded.trim_end_matches('0').trim_end_matches('.') {
-        "-0" => "0".to_owned(),
-        short => short.to_owned(),
-    }
+pub fn is_normal(value: &[u8]) -> bool {
+    let has_no_blanks_around = [value.first(), value.last()].into_iter().flatten().all(u8::is_ascii_graphic);
+    has_no_blanks_around && value.is_ascii() && !value.ends_with(b" 00:00:00")
 }
 
 fn same_value(one: &str, other: &str, tolerance: Tolerance) -> bool {
     if one == other {
         return true;
     }
-    let digits = [one, other].map(digits);
+    // Larger ones are exact only as what they are.
+    if let [Ok(whole), Ok(other_whole)] = [one, other].map(str::parse::<i128>) {
+        let length = |number: &str| number.trim_start_matches('-').len();
+        return whole == other_whole && length(one) == length(other);
+    }
     match (one.parse::<f64>(), other.parse::<f64>()) {
-        (Ok(one), Ok(other)) => {
-            let whole = one.fract() == 0.0 && other.fract() == 0.0;
-            let difference = (one - other).abs();
-            if whole { difference <= 0.0 } else { difference <= tolerance.allowed(one, digits) }
+        (Ok(number), Ok(other_number)) => {
+            let whole = number.fract() == 0.0 && other_number.fract() == 0.0;
+            let allowed = if whole { 0.0 } else { tolerance.allowed(number, [one, other].map(digits)) };
+            (number - other_number).abs() <= allowed
         }
         _ => false,
     }
@@ -206,7 +242,8 @@ mod tests {
         let expected = rows("A,1.5000;B,20;C,2020-01-02");
         let differs = |text: &str| {
             let found = rows(text);
-            difference((&expected, 3), (&found, found.len() as u64), Tolerance::Engines)
+            let known = |rows| Rows { first: rows, count: rows.len() as u64, digest: None };
+            difference(known(&expected), known(&found), Tolerance::Engines)
         };
         assert_eq!(differs("A  ,1.5;B,20;C,2020-01-02 00:00:00"), None);
         assert_eq!(differs("B,20;A,1.50004;C,2020-01-02"), None);
@@ -283,10 +320,10 @@ mod tests {
 
     #[test]
     fn answers_of_earlier_versions_have_two_digits() {
-        let answer = |value: &str, as_printed| QueryAnswer {
+        let answer = |value: &str, as_printed: bool| QueryAnswer {
             rows: vec![vec![value.to_owned()]],
             count: 1,
-            as_printed,
+            decimals: as_printed.then(Decimals::default),
             ..QueryAnswer::default()
         };
         assert_eq!(difference_of(&answer("1.5", false), &answer("1.5049", true)), None);
@@ -298,6 +335,32 @@ mod tests {
         let allowed = |one, other| same_value(one, other, Tolerance::TPCH);
         assert!(allowed("348406.02", "348496.05") && !allowed("348406.02", "348516.05"));
         assert!(allowed("16.38", "16.4") && !allowed("16.38", "16.8") && !allowed("16", "17"));
-        assert_eq!(["-0.001", "7.100", "x.y", "12"].map(rounded), ["0", "7.1", "x.y", "12"]);
+    }
+
+    #[test]
+    fn large_answers_are_compared_by_their_digests() {
+        let answer = |first: &[&str], hash: u64| QueryAnswer {
+            rows: first.iter().map(|value| vec![(*value).to_owned()]).collect(),
+            count: 3,
+            digest: format!("{hash:016x}"),
+            decimals: Some(Decimals::default()),
+            ..QueryAnswer::default()
+        };
+        let expected = answer(&["1", "2"], 7);
+        // They came in another order.
+        assert_eq!(difference_of(&expected, &answer(&["3", "1"], 7)), None);
+        assert_eq!(difference_of(&expected, &answer(&["2", "1"], 8)).unwrap(), "its 3 rows differ");
+        let seen = "its 3 rows differ; among the first 2, row 2 is (4) instead of (2)";
+        assert_eq!(difference_of(&expected, &answer(&["1", "4"], 8)).unwrap(), seen);
+        // The digest of an earlier version is another.
+        let earlier = QueryAnswer { decimals: None, ..answer(&["1", "2"], 9) };
+        assert_eq!(difference_of(&expected, &earlier), None);
+    }
+
+    #[test]
+    fn whole_numbers_are_exact() {
+        let same = |one, other| same_value(one, other, Tolerance::Engines);
+        assert!(!same("9007199254740993", "9007199254740992") && !same("007", "7"));
+        assert!(same("7.0", "7") && same("-0", "0") && !same("7", "-7"));
     }
 }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize, Serializer, de};
 use clap::ValueEnum;
 use schemars::JsonSchema;
 
+use crate::answer::Decimals;
 use crate::latency::Latency;
 use crate::spec::RunSpec;
 
@@ -649,13 +650,14 @@ pub struct QueryAnswer {
     pub parameters: Option<Vec<String>>,
     /// The first 1,000 rows.
     pub rows: Vec<Vec<String>>,
-    /// Numbers are as the server printed them; in runs of earlier versions they have at most two digits behind the point.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub as_printed: bool,
     /// How many there were.
     pub count: u64,
-    /// Over all rows, whatever their order; numbers with two digits behind the point.
+    /// Over the texts and whole numbers of all rows, whatever their order; in hexadecimal.
     pub digest: String,
+    /// Over the other numbers. `None` in runs of earlier versions: their digest is another, and numbers in their rows have at
+    /// most two digits behind the point.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decimals: Option<Decimals>,
     /// Later answers to the same text that were others.
     pub changed: u64,
     /// Whether it is the answer that is known to be right: that of the workload's specification, or one that was recorded;

@@ -3,17 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use dyno_engine::workload::Row;
-use dyno_results::answer::{self, Tolerance};
+use dyno_engine::workload::{Field, Row};
+use dyno_results::answer::{self, Digester, Rows, Tolerance};
 use dyno_results::event::QueryAnswer;
 
 use super::Query;
 
 /// Rows of an answer that are kept.
 const ROWS_KEPT: usize = 1_000;
-/// Of the digest (FNV-1a, 64 bits).
-const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;
 
 /// The answer to a query that is under way.
 #[derive(Debug, Default)]
@@ -22,8 +19,8 @@ pub(super) struct Answer {
     /// At most [`ROWS_KEPT`].
     rows: Vec<Vec<String>>,
     count: u64,
-    /// Of all rows, whatever their order.
-    digest: u64,
+    /// Of all rows.
+    digester: Digester,
 }
 
 impl Answer {
@@ -32,13 +29,25 @@ impl Answer {
     }
 
     pub(super) fn row(&mut self, row: Row<'_>) {
-        let mut values = Vec::with_capacity(self.columns);
-        row.for_each(|field| values.push(answer::normal(&field.to_string()).to_owned()));
-        self.digest = self.digest.wrapping_add(hash(&values));
         self.count += 1;
+        let digester = &mut self.digester;
         if self.rows.len() < ROWS_KEPT {
+            let mut values = Vec::with_capacity(self.columns);
+            row.for_each(|field| values.push(answer::normal(&field.to_string()).to_owned()));
+            values.iter().for_each(|value| digester.value(value.as_bytes()));
             self.rows.push(values);
+        } else {
+            // Millions of rows may pass through here: most values need no copy.
+            row.for_each(|field| match field {
+                Field::Text(text) if answer::is_normal(text.trim_ascii()) => digester.value(text.trim_ascii()),
+                other => digester.value(answer::normal(&other.to_string()).as_bytes()),
+            });
         }
+        digester.end_row();
+    }
+
+    fn known(&self) -> Rows<'_> {
+        Rows { first: &self.rows, count: self.count, digest: Some(self.digester.digest()) }
     }
 }
 
@@ -66,10 +75,8 @@ impl Answers {
                 kept.insert(*place, Kept { sql, parameters, answer: found, changed: 0 });
             }
             Some(first) if first.sql == *sql => {
-                let first_rows = (&first.answer.rows[..], first.answer.count);
-                first.changed += u64::from(
-                    answer::difference(first_rows, (&found.rows, found.count), Tolerance::Engines).is_some(),
-                );
+                let differs = answer::difference(first.answer.known(), found.known(), Tolerance::Engines);
+                first.changed += u64::from(differs.is_some());
             }
             Some(_) => {}
         }
@@ -79,15 +86,16 @@ impl Answers {
     pub(super) fn take(&self, names: &[String]) -> Vec<QueryAnswer> {
         let kept = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         let stored = |(place, kept): (u16, Kept)| {
-            let Kept { sql, parameters, answer: Answer { rows, count, digest, .. }, changed } = kept;
+            let Kept { sql, parameters, answer: Answer { rows, count, digester, .. }, changed } = kept;
+            let digest = digester.digest();
             Some(QueryAnswer {
                 query: names.get(usize::from(place))?.clone(),
                 sql,
                 parameters: Some(parameters),
                 rows,
-                as_printed: true,
                 count,
-                digest: format!("{digest:016x}"),
+                digest: format!("{:016x}", digest.hash),
+                decimals: Some(digest.decimals),
                 changed,
                 ..QueryAnswer::default()
             })
@@ -96,25 +104,45 @@ impl Answers {
     }
 }
 
-fn hash(values: &[String]) -> u64 {
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(FNV_PRIME);
-    values.iter().fold(FNV_OFFSET, |hash, value| answer::rounded(value).bytes().chain([0]).fold(hash, step))
-}
-
 #[cfg(test)]
 mod tests {
     use dyno_engine::request::QueryKind;
+    use dyno_engine::workload::Fields;
+    use dyno_results::answer::Digest;
 
     use super::*;
 
+    #[derive(Debug)]
+    struct Texts<'a>(&'a [&'a str]);
+
+    impl Fields for Texts<'_> {
+        fn columns(&self) -> usize {
+            self.0.len()
+        }
+
+        fn for_each(&self, take: &mut dyn FnMut(Field<'_>)) {
+            self.0.iter().for_each(|text| take(Field::Text(text.as_bytes())));
+        }
+    }
+
+    /// Of a row behind so many others without a column.
+    fn digest(kept: usize, row: &[&str]) -> Digest {
+        let mut answer = Answer { rows: vec![Vec::new(); kept], ..Answer::default() };
+        answer.row(Row::from(&Texts(row) as &dyn Fields));
+        answer.digester.digest()
+    }
+
     #[test]
-    fn a_digest_is_of_the_rows_in_any_order() {
-        let digest = |rows: [[&str; 2]; 2]| {
-            let hashes = rows.map(|row| hash(&row.map(str::to_owned)));
-            hashes[0].wrapping_add(hashes[1])
-        };
-        assert_eq!(digest([["A", "1.50"], ["B", "2"]]), digest([["B", "2"], ["A", "1.5"]]));
-        assert_ne!(digest([["A", "1.50"], ["B", "2"]]), digest([["A", "2"], ["B", "1.5"]]));
+    fn a_row_has_the_same_digest_whether_it_is_kept_or_not() {
+        let rows: [&[&str]; 4] = [
+            &["1", "-20", "", "   "],
+            &["A  ", " B", "2020-01-02 00:00:00", "0.10"],
+            &["a.b", ".", "-0.001", "1e5"],
+            &["ü ", "\u{b}x", " 00:00:00", "NULL"],
+        ];
+        for row in rows {
+            assert_eq!(digest(0, row), digest(ROWS_KEPT, row), "{row:?}");
+        }
     }
 
     #[test]
