@@ -156,11 +156,15 @@ export interface Series {
 export interface Passes {
   /** Ids in the order they ran; the warm-up is none of them. */
   stages: number[];
+  /** Of each pass; null unless all queries ended well. */
+  seconds: (number | null)[];
   queries: QueryTimes[];
-  /** Null where in no pass all queries ended well. */
+  /** The median, where a complete pass without a time counts as longer than all others; null where that is such a pass. */
   total_s: number | null;
   geometric_mean_s: number | null;
   qph: number | null;
+  /** Numbers of queries by what is known of their answers. */
+  answers: { kept: number; known: number; valid: number; alike: number; differ: number };
 }
 
 /** A query in the passes of a series. */
@@ -168,11 +172,17 @@ export interface QueryTimes {
   query: string;
   /** Of each pass; null where it did not end well. */
   times_s: (number | null)[];
-  /** Null where it never ended well. */
+  /** Null where it did not end well in half of the passes or more. */
   median_s: number | null;
+  /** Why it did not end well in some pass. */
+  failure: string | null;
+  /** It was cancelled at the time limit. */
+  over_limit: boolean;
   rows: number | null;
   /** Null where its answer was not compared with the specification's. */
   validated: boolean | null;
+  /** Whether it was compared with the answer of another target. */
+  compared: boolean;
   /** In what the answer is wrong or another one; null where nothing is known of that. */
   differs: string | null;
 }

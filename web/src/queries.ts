@@ -1,9 +1,8 @@
 // Times of queries of several targets beside each other: which queries there are, how much the passes scatter, and how
 // many times as fast one target is as another. Pure.
 
-import type { Passes, QueryTimes, Report, Series } from "./document";
+import type { Passes, QueryTimes } from "./document";
 import { count, counted } from "./format";
-import { stageOf } from "./reading";
 
 /** 97.5 % quantiles of Student's t for 1 to 4 degrees of freedom, where the expansion below is not exact enough. */
 const T_FEW = [12.706, 4.303, 3.182, 2.776];
@@ -24,31 +23,23 @@ export function spreadOf({ times_s }: QueryTimes): [number, number] | null {
   return known.length === 0 ? null : [Math.min(...known), Math.max(...known)];
 }
 
-/** Names of the queries that ended well in no pass. */
+/** Names of the queries that have no time. */
 export function notRun({ queries }: Passes): string[] {
   return queries.filter(({ median_s }) => median_s === null).map(({ query }) => query);
 }
 
-/** Seconds of each pass in which all queries ended well. */
-export function passSeconds(report: Report, { stages, queries }: Passes): number[] {
-  return stages.flatMap((id, at) => {
-    const stage = stageOf(report, id);
-    const times = queries.flatMap(({ times_s }) => times_s[at] ?? []);
-    if (stage === undefined || !stage.complete || times.length < queries.length) return [];
-    return stage.clients === 1 ? times.reduce((sum, time) => sum + time, 0) : stage.seconds;
-  });
+/** `over the limit` or `not run`, for a query without a time. */
+export function withoutTime(query: QueryTimes | undefined): string {
+  return query?.over_limit ? "over the limit" : "not run";
 }
 
 /** `22 of 22 answers valid`, `22 of 22 answers as on the other targets`, `22 of 22 answers kept`; null where none is known. */
-export function answersText(report: Report, series: Series, { queries }: Passes): string | null {
-  const many = (hold: (query: QueryTimes) => boolean) =>
-    `${count(queries.filter(hold).length)} of ${counted(queries.length, "answer")}`;
-  if (queries.some(({ validated }) => validated !== null))
-    return `${many(({ validated }) => validated === true)} valid`;
-  if (queries.every(({ rows }) => rows === null)) return null;
-  const others = report.series.some(({ name, target }) => name === series.name && target !== series.target);
-  const alike = many(({ rows, differs }) => rows !== null && differs === null);
-  return others ? `${alike} as on the other targets` : `${alike} kept, compared with none known to be right`;
+export function answersText({ queries, answers }: Passes): string | null {
+  const of = (many: number) => `${count(many)} of ${counted(queries.length, "answer")}`;
+  if (answers.kept === 0) return null;
+  if (answers.known > 0) return `${of(answers.valid)} valid`;
+  if (answers.alike > 0 || answers.differ > 0) return `${of(answers.alike)} as on the other targets`;
+  return `${of(answers.kept)} kept, compared with none known to be right`;
 }
 
 export interface SpeedUp {

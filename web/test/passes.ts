@@ -114,20 +114,30 @@ function passesOf(target: string, first: number, count: number, stages: number[]
       query: `Q${at + 1}`,
       times_s,
       median_s: failed ? null : middle,
+      failure: failed ? "cancelled after 300 s, at the time limit" : null,
+      over_limit: failed,
       rows: failed ? null : 5 + at,
       validated: null,
+      compared: !failed,
       differs: target === "my" && at === 3 ? "the answer is not that of pg: row 2 of 5 differs" : null,
     };
   });
   const medians = queries.flatMap(({ median_s }) => median_s ?? []);
   const all = medians.length === count;
+  const seconds = stages.map((_, pass) =>
+    all ? queries.reduce((sum, { times_s }) => sum + (times_s[pass] ?? 0), 0) : null,
+  );
+  const kept = queries.filter(({ rows }) => rows !== null).length;
+  const differ = queries.filter(({ differs }) => differs !== null).length;
   return {
     stages,
+    seconds,
     queries,
     total_s: all ? medians.reduce((sum, one) => sum + one, 0) : null,
     geometric_mean_s: all
       ? Math.exp(medians.reduce((sum, one) => sum + Math.log(one), 0) / medians.length)
       : null,
     qph: null,
+    answers: { kept, known: 0, valid: 0, alike: kept - differ, differ },
   };
 }

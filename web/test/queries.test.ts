@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { linearAxis, logAxis } from "../src/charts/bars";
 import { readReport } from "../src/columns";
 import type { Passes } from "../src/document";
-import { answersText, notRun, passSeconds, queryNames, speedUp, spreadOf, studentT } from "../src/queries";
+import { answersText, notRun, queryNames, speedUp, spreadOf, studentT, timesOf, withoutTime } from "../src/queries";
 import { areQuerySets, caveatOf, isQuerySet } from "../src/reading";
 import { syntheticReport } from "./fixture";
 import { passesReport } from "./passes";
@@ -20,11 +20,15 @@ function medians(times: Record<string, number | null>): Passes {
     query,
     times_s: [median_s],
     median_s,
+    failure: null,
+    over_limit: false,
     rows: 1,
     validated: null,
+    compared: false,
     differs: null,
   }));
-  return { stages: [1], queries, total_s: null, geometric_mean_s: null, qph: null };
+  const answers = { kept: queries.length, known: 0, valid: 0, alike: 0, differ: 0 };
+  return { stages: [1], seconds: [null], queries, total_s: null, geometric_mean_s: null, qph: null, answers };
 }
 
 test("a series is of a query set before a pass has ended, and no other series is", () => {
@@ -42,22 +46,15 @@ test("only what is derived from a published benchmark says so", () => {
   expect(caveatOf("own/queries")).toBeNull();
 });
 
-test("passes are summed only where every query ended well", () => {
-  const { passes } = of("pg");
-  const all = passSeconds(report, passes);
-  expect(all).toHaveLength(3);
-  expect(all[1]).toBeCloseTo(passes.total_s ?? 0, 9);
-  expect(passSeconds(report, of("my").passes)).toEqual([]);
+test("a query without a time was not run, or is over the limit", () => {
   expect(notRun(of("my").passes)).toEqual(["Q17"]);
-});
-
-test("of several clients a pass takes until the last is done", () => {
-  const stages = report.stages.map((stage) => ({ ...stage, clients: 4, seconds: 7.5 }));
-  expect(passSeconds({ ...report, stages }, of("pg").passes)).toEqual([7.5, 7.5, 7.5]);
+  expect(withoutTime(timesOf(of("my").passes, "Q17"))).toBe("over the limit");
+  expect(withoutTime(undefined)).toBe("not run");
 });
 
 test("a spread is of the passes that ended well", () => {
-  const own = { query: "Q1", median_s: 2, rows: null, validated: null, differs: null };
+  const [own] = medians({ Q1: 2 }).queries;
+  if (own === undefined) throw new Error("no query");
   expect(spreadOf({ ...own, times_s: [3, null, 2] })).toEqual([2, 3]);
   expect(spreadOf({ ...own, times_s: [null, null] })).toBeNull();
 });
@@ -67,18 +64,14 @@ test("queries of several sides stand in the order of the first", () => {
 });
 
 test("answers are valid, alike or only kept", () => {
-  expect(answersText(report, of("pg").series, of("pg").passes)).toBe(
-    "22 of 22 answers as on the other targets",
-  );
-  expect(answersText(report, of("my").series, of("my").passes)).toBe(
-    "20 of 22 answers as on the other targets",
-  );
-  const alone = { ...report, series: [of("pg").series] };
-  expect(answersText(alone, of("pg").series, of("pg").passes)).toContain("compared with none");
-  const queries = of("pg").passes.queries.map((query, at) => ({ ...query, validated: at > 0 }));
-  expect(answersText(alone, of("pg").series, { ...of("pg").passes, queries })).toBe("21 of 22 answers valid");
-  const none = of("pg").passes.queries.map((query) => ({ ...query, rows: null }));
-  expect(answersText(alone, of("pg").series, { ...of("pg").passes, queries: none })).toBeNull();
+  const { passes } = of("pg");
+  expect(answersText(passes)).toBe("22 of 22 answers as on the other targets");
+  expect(answersText(of("my").passes)).toBe("20 of 22 answers as on the other targets");
+  const known = (answers: Partial<Passes["answers"]>) =>
+    answersText({ ...passes, answers: { ...passes.answers, alike: 0, ...answers } });
+  expect(known({})).toContain("compared with none");
+  expect(known({ known: 22, valid: 21 })).toBe("21 of 22 answers valid");
+  expect(known({ kept: 0 })).toBeNull();
 });
 
 describe("how many times as fast", () => {

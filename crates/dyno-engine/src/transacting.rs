@@ -228,6 +228,7 @@ impl Turn<'_> {
             tries: transaction.tries,
             may_retry,
             load_goes_on,
+            cancelled: transaction.cancelled,
             due_ns: transaction.scheduled_ns,
             now_ns: now,
         });

@@ -7,7 +7,7 @@ use std::time::Duration;
 use dyno_wire::server_error::ServerError;
 
 pub use dyno_wire::pg::backend::{NoticeFields, TransactionStatus};
-pub use dyno_wire::row::{Field, Row};
+pub use dyno_wire::row::{Field, Fields, Row};
 
 use crate::error::SessionError;
 use crate::request::{Request, Statement};
@@ -179,6 +179,8 @@ pub struct StatementFailure<'a> {
     pub may_retry: bool,
     /// The load goes on: neither its time nor its user has ended it.
     pub load_goes_on: bool,
+    /// The server cancelled the statement because the engine asked it to: at the time limit, or to end the load.
+    pub cancelled: bool,
     /// When the transaction was due, and the answer read.
     pub due_ns: u64,
     pub now_ns: u64,

@@ -22,9 +22,11 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// The answers of a target that did not change while they were looked at.
+    /// The answers of a target that did not change while they were looked at, and are not known to be wrong.
     pub fn of<'a>(answers: impl IntoIterator<Item = &'a Answer>, target: &str) -> Self {
-        let is_known = |answer: &&Answer| answer.target == target && answer.answer.changed == 0;
+        let is_known = |Answer { target: of, answer, .. }: &&Answer| {
+            of == target && answer.changed == 0 && answer.wrong.is_none()
+        };
         let answers = answers.into_iter().filter(is_known).cloned().collect();
         Self { schema: SCHEMA.to_owned(), answers }
     }
@@ -118,11 +120,7 @@ pub fn difference(expected: Rows<'_>, found: Rows<'_>, tolerance: Tolerance) -> 
 }
 
 /// The first row that has no counterpart.
-fn first_difference(
-    expected: &[Vec<String>],
-    found: &[Vec<String>],
-    tolerance: Tolerance,
-) -> Option<String> {
+fn first_difference(expected: &[Vec<String>], found: &[Vec<String>], tolerance: Tolerance) -> Option<String> {
     // The rows of the shorter list are looked for in the other, which may be known further.
     let found_is_short = found.len() <= expected.len();
     let (short, long) = if found_is_short { (found, expected) } else { (expected, found) };

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::Event;
 use crate::latency::Latency;
-pub use crate::passes::{Passes, QueryTimes};
+pub use crate::passes::{AnswerCounts, Passes, QueryTimes};
 use crate::spec::RunSpec;
 pub use crate::timeline::{LoadColumns, Metric, PoolLoad, Timeline};
 use crate::{event, words};
@@ -42,6 +42,9 @@ pub struct Report {
     /// What queries returned; what the passes of a series say of it is written.
     #[serde(skip)]
     pub answers: Vec<event::Answer>,
+    /// Why queries did not end well; what the passes of a series say of it is written.
+    #[serde(skip)]
+    pub query_failures: Vec<event::QueryFailure>,
     pub hooks: Vec<HookRun>,
     /// Targets that were given up in mid-run.
     pub lost: Vec<Lost>,
@@ -98,6 +101,7 @@ impl Report {
             Event::Prepare(step) => self.prepare.push(step.clone()),
             Event::Check(check) => self.checks.push(check.clone()),
             Event::Answer(answer) => self.answers.push(answer.clone()),
+            Event::QueryFailure(failure) => self.query_failures.push(failure.clone()),
             Event::Hook(hook) => self.hooks.push(HookRun { at_s, hook: hook.clone() }),
             Event::TargetLost(lost) => self.lost.push(Lost { at_s, lost: lost.clone() }),
             Event::ServerChanged(changed) => self.server_changes.push(changed.clone()),

@@ -43,6 +43,7 @@ pub enum Event {
     StageFinished(StageFinished),
     Check(Check),
     Answer(Answer),
+    QueryFailure(QueryFailure),
     Hook(Hook),
     TargetLost(TargetLost),
     ServerChanged(ServerChanged),
@@ -98,6 +99,7 @@ impl Event {
             Self::StageFinished(_) => "stage-finished",
             Self::Check(_) => "check",
             Self::Answer(_) => "answer",
+            Self::QueryFailure(_) => "query-failure",
             Self::Hook(_) => "hook",
             Self::TargetLost(_) => "target-lost",
             Self::ServerChanged(_) => "server-changed",
@@ -668,6 +670,20 @@ pub struct QueryAnswer {
     pub recorded: bool,
     /// In what it differs from that.
     pub wrong: Option<String>,
+}
+
+/// The first failure of a query of a query set.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct QueryFailure {
+    pub target: String,
+    /// [`Stage::series`]
+    pub series: String,
+    /// `Q1`
+    pub query: String,
+    /// What the server said, or after how long it was cancelled.
+    pub said: String,
+    /// It was cancelled at the time limit.
+    pub over_limit: bool,
 }
 
 /// Something that the user had done before or after a load: a command, SQL, or a restart of the server with cold caches.

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::answer;
 use crate::document::{Report, Series, StageResult};
-use crate::event::{Answer, StageKind};
+use crate::event::{Answer, QueryFailure, StageKind};
 use crate::statistics::repeats::median;
 
 /// The passes of a series, one stage each; the warm-up is none of them.
@@ -12,16 +12,34 @@ use crate::statistics::repeats::median;
 pub struct Passes {
     /// Ids of the stages, in the order they ran.
     pub stages: Vec<u32>,
+    /// Seconds of each: of one client the sum over its queries, of several the time until the last was done. `None` unless
+    /// all queries ended well.
+    pub seconds: Vec<Option<f64>>,
     /// In the order of their names in the workload.
     pub queries: Vec<QueryTimes>,
-    /// Seconds of a pass: of one client the sum over its queries, of several the time until the last was done. The median
-    /// of the passes in which all queries ended well; `None` where there is none.
+    /// The median of the passes, where one without all queries counts as longer than all others; `None` where it is none.
     pub total_s: Option<f64>,
-    /// Of the medians of all queries; `None` where one never ended well.
+    /// Of the medians of all queries; `None` where one has none.
     pub geometric_mean_s: Option<f64>,
-    /// Queries per hour, normalised: 3,600 by `total_s`, times the scale, by the processors of the server's host. `None`
-    /// where one of these is unknown.
+    /// Queries per hour, normalised: 3,600 by `total_s`, times the clients and the scale, by the processors of the server's
+    /// host. `None` where one of these is unknown.
     pub qph: Option<f64>,
+    pub answers: AnswerCounts,
+}
+
+/// Queries by what is known of their answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct AnswerCounts {
+    /// There is one.
+    pub kept: usize,
+    /// It was compared with one that is known to be right.
+    pub known: usize,
+    /// It is that one.
+    pub valid: usize,
+    /// Another target has the same.
+    pub alike: usize,
+    /// It is not what it should be.
+    pub differ: usize,
 }
 
 /// A query in the passes of a series.
@@ -29,14 +47,20 @@ pub struct Passes {
 pub struct QueryTimes {
     /// `Q1`
     pub query: String,
-    /// Seconds in each of the passes, of several clients their mean; `None` where it did not end well.
+    /// Seconds in each of the passes, of several clients their mean; `None` where it did not end well for all of them.
     pub times_s: Vec<Option<f64>>,
-    /// `None` where it never ended well.
+    /// A pass in which it did not end well counts as longer than all others; `None` where the median is such a pass.
     pub median_s: Option<f64>,
+    /// Why it did not end well, where it did not; `None` also where nobody said.
+    pub failure: Option<String>,
+    /// It was cancelled at the time limit.
+    pub over_limit: bool,
     /// Rows of its answer; `None` where no answer was kept.
     pub rows: Option<u64>,
     /// Whether the answer is that of the workload's specification, or the recorded one; `None` where that was not looked at.
     pub validated: Option<bool>,
+    /// Whether it was compared with the answer of another target.
+    pub compared: bool,
     /// In what the answer is wrong, differs from that of another target, or changed from pass to pass; `None` where nothing
     /// is known of that.
     pub differs: Option<String>,
@@ -48,42 +72,72 @@ pub(crate) fn of(series: &Series, stages: &[StageResult], known: &Report) -> Opt
     let own =
         |result: &&StageResult| result.stage.target == series.target && result.stage.series == series.name;
     let passes: Vec<&StageResult> = stages.iter().filter(own).filter(is_pass).collect();
-    let names = &passes.first()?.stage.types;
-    let answers = |target: Option<&str>, query: &str| {
-        let mut all = known.answers.iter().filter(|it| it.series == series.name && it.answer.query == query);
-        let found: Option<&Answer> = all.find(|it| target.is_none_or(|target| it.target == target));
-        found
-    };
-    let query = |name: &String| {
-        let times_s: Vec<Option<f64>> = passes.iter().map(|pass| time_s(pass, name)).collect();
-        let answer = answers(Some(&series.target), name);
-        let differs = answer.and_then(|answer| differs(answer, answers(None, name)));
-        QueryTimes {
-            query: name.clone(),
-            median_s: median(times_s.iter().flatten().copied().collect()),
-            times_s,
-            rows: answer.map(|answer| answer.answer.count),
-            validated: answer.and_then(|answer| answer.answer.validated),
-            differs,
-        }
-    };
-    let queries: Vec<QueryTimes> = names.iter().map(query).collect();
-    let total_s = median(passes.iter().filter_map(|pass| total_s(pass)).collect());
+    let first = passes.first()?;
+    let queries: Vec<QueryTimes> =
+        first.stage.types.iter().map(|name| query(series, &passes, name, known)).collect();
+    let seconds: Vec<Option<f64>> = passes.iter().map(|pass| total_s(pass)).collect();
+    let total_s = median_of(&passes, &seconds);
     let medians = queries.iter().map(|query| query.median_s).collect::<Option<Vec<f64>>>();
+    let clients = f64::from(first.stage.clients);
+    let qph =
+        |total_s: f64| Some(3600.0 * clients / total_s * scale(series, known)? / processors(series, known)?);
+    let count = |is: fn(&QueryTimes) -> bool| queries.iter().filter(|query| is(query)).count();
     Some(Passes {
         stages: passes.iter().map(|pass| pass.stage.id).collect(),
+        seconds,
         total_s,
         geometric_mean_s: medians.as_deref().map(geometric_mean),
-        qph: total_s
-            .and_then(|total_s| Some(3600.0 / total_s * scale(series, known)? / processors(series, known)?)),
+        qph: total_s.and_then(qph),
+        answers: AnswerCounts {
+            kept: count(|query| query.rows.is_some()),
+            known: count(|query| query.validated.is_some()),
+            valid: count(|query| query.validated == Some(true) && query.differs.is_none()),
+            alike: count(|query| query.compared && query.differs.is_none()),
+            differ: count(|query| query.differs.is_some()),
+        },
         queries,
     })
 }
 
-/// Seconds of a query in a pass, of several clients their mean; `None` where it did not end well.
+fn query(series: &Series, passes: &[&StageResult], name: &str, known: &Report) -> QueryTimes {
+    let times_s: Vec<Option<f64>> = passes.iter().map(|pass| time_s(pass, name)).collect();
+    let answers = || known.answers.iter().filter(|it| it.series == series.name && it.answer.query == name);
+    let answer = answers().find(|it| it.target == series.target);
+    let is_counterpart = |it: &&Answer| {
+        let same = |own: &Answer| answer::same_parameters(&own.answer, &it.answer);
+        it.target != series.target && answer.is_some_and(same)
+    };
+    let is_own =
+        |it: &&QueryFailure| it.target == series.target && it.series == series.name && it.query == name;
+    let failed = times_s.iter().any(Option::is_none);
+    let failure = known.query_failures.iter().find(is_own).filter(|_| failed);
+    QueryTimes {
+        query: name.to_owned(),
+        median_s: median_of(passes, &times_s),
+        times_s,
+        failure: failure.map(|failure| failure.said.clone()),
+        over_limit: failure.is_some_and(|failure| failure.over_limit),
+        rows: answer.map(|answer| answer.answer.count),
+        validated: answer.and_then(|answer| answer.answer.validated),
+        compared: answers().any(|it| is_counterpart(&it)),
+        differs: answer.and_then(|answer| differs(answer, answers().next())),
+    }
+}
+
+/// The median over the passes. What has no value in a pass that is complete took longer than all that have one.
+fn median_of(passes: &[&StageResult], values: &[Option<f64>]) -> Option<f64> {
+    let of_pass = |(pass, value): (&&StageResult, &Option<f64>)| match value {
+        None if !pass.complete => None,
+        value => Some(value.unwrap_or(f64::INFINITY)),
+    };
+    median(passes.iter().zip(values).filter_map(of_pass).collect()).filter(|median| median.is_finite())
+}
+
+/// Seconds of a query in a pass, of several clients their mean; `None` unless it ended well for all of them.
 fn time_s(pass: &StageResult, query: &str) -> Option<f64> {
     let found = pass.by_type.iter().find(|of_type| of_type.name == query)?;
-    Some(found.service.as_ref()?.mean_us / 1e6)
+    let for_all = found.done >= u64::from(pass.stage.clients);
+    Some(found.service.as_ref().filter(|_| for_all)?.mean_us / 1e6)
 }
 
 /// Seconds of each query of a pass; `None` unless all of them ended well.

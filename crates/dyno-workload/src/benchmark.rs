@@ -171,7 +171,7 @@ pub trait SeriesLoad: Send + Sync {
     }
 
     /// What was said to its queries that failed since this was last asked, to each once.
-    fn failures(&self) -> Vec<String> {
+    fn failures(&self) -> Vec<FailedQuery> {
         Vec::new()
     }
 
@@ -307,6 +307,17 @@ pub enum Progress {
     Remark(String),
     /// A step has ended.
     Finished(PrepareStep),
+}
+
+/// A query of a query set that did not end well.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedQuery {
+    /// `Q1`
+    pub query: String,
+    /// What the server said, or after how long it was cancelled.
+    pub said: String,
+    /// It was cancelled at the time limit.
+    pub over_limit: bool,
 }
 
 /// Clients beyond these wait for each other's rows.

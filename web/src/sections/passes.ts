@@ -3,7 +3,7 @@
 import type { Passes, Report, Series } from "../document";
 import { type Child, el, orUnknown } from "../dom";
 import { count, countedQueries, seconds, short } from "../format";
-import { answersText, notRun, passSeconds } from "../queries";
+import { answersText, notRun } from "../queries";
 import { caveatOf, isLive } from "../reading";
 
 /** Queries that did not run, and are named. */
@@ -21,8 +21,8 @@ export function passesParts(report: Report, series: Series): Child[] {
   return [
     headline(passes, isLive(report)),
     figures(passes),
-    each(report, passes),
-    answers(report, series, passes),
+    each(passes),
+    answers(passes),
   ];
 }
 
@@ -55,7 +55,7 @@ function headline(passes: Passes, live: boolean): Child {
   const why =
     without.length > 0
       ? `Not all queries ran: ${named}${more} did not, so there is no total.`
-      : "There is no total: in no pass all queries ended well.";
+      : "There is no total: in half of the passes or more a query did not end well.";
   return [figure("queries ran"), el("p", { class: "detail" }, el("strong", { class: "warned" }, why))];
 }
 
@@ -68,7 +68,7 @@ function figures({ geometric_mean_s, qph, stages }: Passes): Child {
     ],
     [
       "QPH",
-      "3,600 / total × scale / processors of the server's host",
+      "3,600 / total × clients × scale / processors of the server's host",
       qph === null ? orUnknown(null) : short(qph),
     ],
     ["passes", "measured; the warm-up is none of them", count(stages.length)],
@@ -80,15 +80,15 @@ function figures({ geometric_mean_s, qph, stages }: Passes): Child {
   );
 }
 
-function each(report: Report, passes: Passes): Child {
-  const all = passSeconds(report, passes).map(seconds);
+function each(passes: Passes): Child {
+  const all = passes.seconds.filter((one) => one !== null).map(seconds);
   if (all.length < 2) return null;
   return el("p", { class: "detail" }, `Passes: ${all.slice(0, -1).join(", ")} and ${all.at(-1)} s.`);
 }
 
-function answers(report: Report, series: Series, passes: Passes): Child {
-  const differing = passes.queries.filter(({ differs }) => differs !== null).length;
-  const known = answersText(report, series, passes);
+function answers(passes: Passes): Child {
+  const differing = passes.answers.differ;
+  const known = answersText(passes);
   return el(
     "p",
     { class: "detail" },

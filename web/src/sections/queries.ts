@@ -5,7 +5,7 @@ import { signOf } from "../charts/marks";
 import type { Passes, QueryTimes, Series } from "../document";
 import { type Child, type Column, el, icon, type Row, section, table } from "../dom";
 import { count, countedQueries, latency, latencyTick, seconds, short, tick, times } from "../format";
-import { queryNames, type SpeedUp, speedUp, spreadOf, timesOf } from "../queries";
+import { queryNames, type SpeedUp, speedUp, spreadOf, timesOf, withoutTime } from "../queries";
 import { caveatOf, clientsText, isLive, stageOf } from "../reading";
 import { type Lane, type Scene, seriesNames, seriesOfLane } from "../scene";
 import type { View } from "../state";
@@ -122,8 +122,9 @@ function timeBar(lane: Lane, own: QueryTimes | undefined): Bar {
   const value = own?.median_s ?? null;
   const live = isLive(lane.report);
   if (own === undefined || value === null || spread === null) {
-    const text = live ? "not yet run" : "not run";
-    return { lane, value: null, spread: null, text, more: `${lane.label}: ${text}` };
+    const text = live ? "not yet run" : withoutTime(own);
+    const why = own?.failure == null ? "" : ` (${own.failure})`;
+    return { lane, value: null, spread: null, text, more: `${lane.label}: ${text}${why}` };
   }
   const [low, high] = spread.map((time) => latency(time * 1e6));
   const range = low === high ? "" : `${low} to ${high}`;
@@ -256,7 +257,11 @@ function figuresTable(name: string, names: string[], shown: Side[], base: Side):
           const figures = [
             own?.median_s ?? null,
             ...(spreads ? [spread?.[0] ?? null, spread?.[1] ?? null] : []),
-          ].map((time) => (time === null ? el("span", { class: "unknown" }, "not run") : seconds(time)));
+          ].map((time) =>
+            time === null
+              ? el("span", { class: "unknown", title: own?.failure ?? "" }, withoutTime(own))
+              : seconds(time),
+          );
           const ratio = speeds[index]?.ratios.get(query);
           return speeds[index] === null ? figures : [...figures, ratio === undefined ? "" : times(ratio)];
         }),
@@ -301,14 +306,14 @@ function figuresTable(name: string, names: string[], shown: Side[], base: Side):
 
 /** What is known of the answers to a query. */
 function answersOf(shown: Side[], all: (QueryTimes | undefined)[], several: boolean): Child {
-  const differing = all.flatMap((own, index) =>
-    own?.differs == null ? [] : `${several ? `${shown[index]?.lane.label}: ` : ""}${own.differs}`,
-  );
+  const whose = (index: number) => (several ? `${shown[index]?.lane.label}: ` : "");
+  const differing = all.flatMap((own, index) => (own?.differs == null ? [] : `${whose(index)}${own.differs}`));
   if (differing.length > 0)
     return el("span", { class: "severity invalid" }, icon("fail"), differing.join("; "));
+  const failed = all.flatMap((own, index) => (own?.failure == null ? [] : `${whose(index)}${own.failure}`));
+  if (failed.length > 0) return el("span", { class: "severity doubt" }, icon("doubt"), failed.join("; "));
   const known = all.filter((own) => own !== undefined && own.rows !== null);
   if (known.length === 0) return el("span", { class: "unknown" }, "unknown");
   if (known.every((own) => own?.validated === true)) return "valid";
-  const sameRun = new Set(shown.map(({ lane }) => lane.report)).size === 1;
-  return known.length > 1 && sameRun ? "alike" : "kept";
+  return known.every((own) => own?.compared) ? "alike" : "kept";
 }

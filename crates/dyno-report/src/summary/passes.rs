@@ -1,6 +1,6 @@
 //! The passes of a workload over its queries: a row for each query, a column for each target.
 
-use dyno_results::document::{Passes, QueryTimes, Report, Series};
+use dyno_results::document::{AnswerCounts, Passes, QueryTimes, Report, Series};
 use dyno_results::format;
 
 use crate::subject::TargetNames;
@@ -60,9 +60,13 @@ pub(super) fn table(
         let qph = passes.iter().map(|passes| passes.qph.map_or(format::UNKNOWN.to_owned(), format::short));
         sheet.row("", &row("QPH", &qph.collect::<Vec<_>>()));
     }
-    let compared = passes.len() > 1;
-    let answers: Vec<String> = passes.iter().map(|passes| answers(passes, compared)).collect();
+    let answers: Vec<String> = passes.iter().map(|passes| answers(passes)).collect();
     sheet.row("", &row("answers", &answers));
+    for (series, passes) in all.iter().zip(&passes) {
+        let whose =
+            if names.are_several() { format!("{}, ", visible(&series.target)) } else { String::new() };
+        passes.queries.iter().for_each(|query| not_run(query, &whose, sheet));
+    }
     true
 }
 
@@ -74,20 +78,32 @@ fn shown(seconds: f64) -> String {
 }
 
 fn time(query: &QueryTimes) -> String {
-    query.median_s.map_or("not run".to_owned(), shown)
+    let without = if query.over_limit { "over limit" } else { "not run" };
+    query.median_s.map_or(without.to_owned(), shown)
+}
+
+/// `pg, Q20 ended in 1 of 3 passes: cancelled after 300 s, at the time limit`
+fn not_run(query: &QueryTimes, whose: &str, sheet: &mut Sheet) {
+    let ended = query.times_s.iter().flatten().count();
+    if ended == query.times_s.len() {
+        return;
+    }
+    let count = if ended == 0 { "no pass".to_owned() } else { format!("{ended} of {}", query.times_s.len()) };
+    let why = query.failure.as_ref().map_or(String::new(), |why| format!(": {}", visible(why)));
+    sheet.paragraph("", &format!("{whose}{} ended in {count}{why}", visible(&query.query)), Paint::strong);
 }
 
 /// `22 valid`, `20 of 22 valid`, `22 alike`; `22 kept` where nothing was compared.
-fn answers(passes: &Passes, compared: bool) -> String {
-    let count = |is: fn(&QueryTimes) -> bool| passes.queries.iter().filter(|query| is(query)).count();
-    let (known, looked_at) = (count(|query| query.rows.is_some()), count(|query| query.validated.is_some()));
-    let differ = count(|query| query.differs.is_some());
-    match (known, looked_at) {
-        (0, _) => format::UNKNOWN.to_owned(),
-        (_, 0) if differ > 0 => format!("{differ} differ"),
-        (_, 0) if compared => format!("{known} alike"),
-        (_, 0) => format!("{known} kept"),
-        _ if differ == 0 && looked_at == passes.queries.len() => format!("{looked_at} valid"),
-        _ => format!("{} of {} valid", count(|query| query.validated == Some(true)), passes.queries.len()),
+fn answers(Passes { answers, queries, .. }: &Passes) -> String {
+    let of_all = |count: usize, what: &str| match queries.len() {
+        all if count == all => format!("{count} {what}"),
+        all => format!("{count} of {all} {what}"),
+    };
+    match *answers {
+        AnswerCounts { kept: 0, .. } => format::UNKNOWN.to_owned(),
+        AnswerCounts { known: 1.., valid, .. } => of_all(valid, "valid"),
+        AnswerCounts { differ: differ @ 1.., .. } => format!("{differ} differ"),
+        AnswerCounts { alike: alike @ 1.., .. } => of_all(alike, "alike"),
+        AnswerCounts { kept, .. } => format!("{kept} kept"),
     }
 }

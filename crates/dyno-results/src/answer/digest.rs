@@ -139,7 +139,8 @@ mod tests {
     #[test]
     fn rows_have_any_order_and_numbers_the_digits_of_their_engine() {
         let rows: [&[&str]; 3] = [&["A", "1.25", "7"], &["B", "-2.5", "8"], &["C", "3", "9"]];
-        let same: [&[&str]; 3] = [&["C", "3.000", "9.0"], &["A", "1.25000000000003", "7"], &["B", "-2.50", "8"]];
+        let same: [&[&str]; 3] =
+            [&["C", "3.000", "9.0"], &["A", "1.25000000000003", "7"], &["B", "-2.50", "8"]];
         assert!(digest(&rows).is_like(&digest(&same)));
         let cut: [[&[&str]; 1]; 2] = [[&["A", "0.333333333333"]], [&["A", "0.3333"]]];
         assert!(digest(&cut[0]).is_like(&digest(&cut[1])));

@@ -1,7 +1,7 @@
 //! `answer-differs`, `not-validated` and `too-few-repeats`: how far the times of a query set can be believed.
 
 use super::evidence::series_subject;
-use crate::document::{Passes, Report, Series};
+use crate::document::{Passes, QueryTimes, Report, Series};
 use crate::event::{Finding, Severity};
 
 /// Fewer passes than this do not show how much they scatter.
@@ -51,20 +51,29 @@ fn differs(report: &Report, series: &Series, passes: &Passes) -> Option<Finding>
 }
 
 fn not_validated(report: &Report, series: &Series, passes: &Passes) -> Option<Finding> {
-    let compared = report.answers.iter().any(|it| it.series == series.name && it.target != series.target);
-    let validated = passes.queries.iter().any(|query| query.validated.is_some());
-    (!validated && !compared).then(|| {
-        let evidence =
-            "no answer was compared with one that is known to be right, nor with that of another target";
+    let is_looked_at =
+        |query: &&QueryTimes| query.validated.is_some() || query.compared || query.median_s.is_none();
+    let without: Vec<&str> =
+        passes.queries.iter().filter(|it| !is_looked_at(it)).map(|it| it.query.as_str()).collect();
+    (!without.is_empty()).then(|| {
+        let of = match without.as_slice() {
+            all if all.len() == passes.queries.len() => "no answer was compared".to_owned(),
+            few @ ([_] | [_, _] | [_, _, _]) => format!("the answers to {} were not compared", few.join(", ")),
+            [first, second, others @ ..] => {
+                format!("the answers to {first}, {second} and {} more were not compared", others.len())
+            }
+            [] => String::new(),
+        };
+        let evidence = format!("{of} with one that is known to be right, nor with that of another target");
         let advice = "run beside another target, or compare with the answers of an earlier run (--record FILE, then --answers \
                       FILE); tpch has known ones at --scale 1 with --parameters validation";
-        let texts = [evidence, advice].map(str::to_owned);
-        finding(report, series, ("not-validated", Severity::Note), texts)
+        finding(report, series, ("not-validated", Severity::Note), [evidence, advice.to_owned()])
     })
 }
 
 fn few(report: &Report, series: &Series, passes: &Passes) -> Option<Finding> {
-    let count = passes.stages.len();
+    let is_whole = |id: &&u32| report.stage(**id).is_some_and(|pass| pass.complete);
+    let count = passes.stages.iter().filter(is_whole).count();
     (count < PASSES_MIN).then(|| {
         let counted = if count == 1 { "1 pass".to_owned() } else { format!("{count} passes") };
         let evidence =

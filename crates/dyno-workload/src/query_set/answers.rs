@@ -39,7 +39,9 @@ impl Answer {
         } else {
             // Millions of rows may pass through here: most values need no copy.
             row.for_each(|field| match field {
-                Field::Text(text) if answer::is_normal(text.trim_ascii()) => digester.value(text.trim_ascii()),
+                Field::Text(text) if answer::is_normal(text.trim_ascii()) => {
+                    digester.value(text.trim_ascii())
+                }
                 other => digester.value(answer::normal(&other.to_string()).as_bytes()),
             });
         }

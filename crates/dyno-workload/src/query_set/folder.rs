@@ -13,7 +13,7 @@ use thiserror::Error;
 use super::parameters::{self, NoValue};
 use super::text::{self, NoQuery};
 use super::{Query, QueryLoad};
-use crate::benchmark::{Baseline, BenchmarkError, Series, SeriesLoad};
+use crate::benchmark::{Baseline, BenchmarkError, FailedQuery, Series, SeriesLoad};
 use crate::registry::{self, UnknownWorkload};
 
 const NAME: &str = "queries";
@@ -144,7 +144,7 @@ impl SeriesLoad for FolderLoad {
         self.load.running()
     }
 
-    fn failures(&self) -> Vec<String> {
+    fn failures(&self) -> Vec<FailedQuery> {
         self.load.take_failures()
     }
 

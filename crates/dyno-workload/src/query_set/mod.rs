@@ -25,6 +25,8 @@ use answers::{Answer, Answers};
 use failures::Failures;
 use running::{RunningQueries, RunningQueryPlace};
 
+use crate::benchmark::FailedQuery;
+
 /// A query as it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Query {
@@ -81,7 +83,7 @@ impl QueryLoad {
     }
 
     /// What was said to queries that failed, to each once.
-    pub(crate) fn take_failures(&self) -> Vec<String> {
+    pub(crate) fn take_failures(&self) -> Vec<FailedQuery> {
         self.failures.take(&self.names)
     }
 }
@@ -171,9 +173,15 @@ impl Client for QueryClient {
         if failure.may_retry {
             return Reaction::Retry;
         }
-        // That one took too long is no news of the server's.
-        if !failure.error.is_cancellation() {
-            self.failures.keep(self.queries[self.at].place, failure.error);
+        let place = self.queries[self.at].place;
+        match (failure.cancelled, failure.load_goes_on) {
+            (false, _) => self.failures.keep(place, failure.error.to_string(), false),
+            (true, true) => {
+                let seconds = failure.now_ns.saturating_sub(failure.due_ns) as f64 / 1e9;
+                self.failures.keep(place, format!("cancelled after {seconds:.0} s, at the time limit"), true);
+            }
+            // The user has ended the load.
+            (true, false) => {}
         }
         Reaction::Fail
     }
@@ -181,7 +189,7 @@ impl Client for QueryClient {
     fn lost(&mut self, error: &SessionError) {
         self.answer = Answer::default();
         if self.under_way {
-            self.failures.keep(self.queries[self.at].place, error);
+            self.failures.keep(self.queries[self.at].place, error.to_string(), false);
         }
         self.go_on();
     }

@@ -29,7 +29,8 @@ fn wrong(number: u8, found: &QueryAnswer) -> Option<String> {
     // The generator's copy of the answer has lost the last two digits of the keys.
     let mut rows = found.rows.clone();
     for key in rows.iter_mut().filter_map(|row| row.first_mut()) {
-        (0..2).for_each(|_| drop(key.pop()));
+        let kept = key.char_indices().nth_back(1).map_or(0, |(at, _)| at);
+        key.truncate(kept);
     }
     let found = Rows { first: &rows, count: found.count, digest: None };
     answer::difference(Rows { digest: None, ..expected }, found, Tolerance::TPCH)

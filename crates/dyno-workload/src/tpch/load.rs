@@ -34,8 +34,10 @@ fn of_client(
         false => parameters::of_validation(number, scale),
     };
     let query = |number: u8| {
-        let parameters = values(number, &mut random);
+        let mut parameters = values(number, &mut random);
         let sql = queries::text(number, &parameters, dialect);
+        // On other data it is another question.
+        parameters.push(format!("scale={scale}"));
         Query { place: u16::from(number) - 1, sql, parameters, kind: QueryKind::Read }
     };
     // Drawn in the order of their numbers, so that each order has the same.

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::Engine;
 use dyno_engine::workload::Workload;
-use dyno_results::event::{Answer, Event, HookTime, StageKind};
+use dyno_results::event::{Answer, Event, HookTime, QueryFailure, StageKind};
 use dyno_results::spec::StageOrder;
 use dyno_target::inspect;
-use dyno_workload::benchmark::{BenchmarkError, SeriesLoad, SqlScript};
+use dyno_workload::benchmark::{BenchmarkError, FailedQuery, SeriesLoad, SqlScript};
 
 use super::admin::{cancellable, canceller};
 use super::barrier::Participant;
@@ -178,8 +178,18 @@ impl<'a> PhaseRun<'a> {
             });
             joined.collect()
         });
-        for said in self.loads.iter().flat_map(|load| load.failures()) {
-            context.stream.notice(target, system.stages.last(), said);
+        for (stream, load) in self.streams.iter().zip(&self.loads) {
+            for FailedQuery { query, said, over_limit } in load.failures() {
+                context.stream.notice(target, system.stages.last(), format!("{query} failed: {said}"));
+                let (target, series) = (target.to_owned(), stream.plan.name.clone());
+                context.stream.emit(Event::QueryFailure(QueryFailure {
+                    target,
+                    series,
+                    query,
+                    said,
+                    over_limit,
+                }));
+            }
         }
         system.stages.take_over(self.streams.iter_mut().map(|stream| &mut stream.stages));
         // What ended one of them says more than that the others were ended with it.
@@ -234,7 +244,8 @@ impl<'a> PhaseRun<'a> {
         self.disconnect();
         for (stream, load) in self.streams.iter().zip(&self.loads) {
             let mut answers = load.answers();
-            verification::answers(context, system.name(), stream.plan, &mut answers);
+            let workload = load.workload();
+            verification::answers(context, system.name(), (stream.plan, workload.types()), &mut answers);
             for answer in answers {
                 let (target, series) = (system.name().to_owned(), stream.plan.name.clone());
                 context.stream.emit(Event::Answer(Answer { target, series, answer }));

@@ -113,7 +113,13 @@ impl Verification {
 }
 
 /// Compares answers with those that were recorded, and tells of those that were compared with any that are known to be right.
-pub(super) fn answers(context: &Context<'_>, target: &str, stream: &StreamPlan, answers: &mut [QueryAnswer]) {
+/// `queries` are those of the set, some of which may have no answer.
+pub(super) fn answers(
+    context: &Context<'_>,
+    target: &str,
+    (stream, queries): (&StreamPlan, &[String]),
+    answers: &mut [QueryAnswer],
+) {
     let tell = |name: &str, valid: usize, known: usize, right: &str| {
         if known > 0 {
             context.stream.emit(Event::Check(Check {
@@ -131,7 +137,11 @@ pub(super) fn answers(context: &Context<'_>, target: &str, stream: &StreamPlan, 
     let valid = known.iter().filter(|valid| **valid).count();
     tell(ANSWERS, valid, known.len(), "those of the specification");
     let Some(recorded) = &stream.answers else { return };
-    let (mut known, mut valid) = (0, 0);
+    let is_missing = |query: &&String| {
+        recorded.answer(&stream.name, query).is_some() && !answers.iter().any(|it| it.query == **query)
+    };
+    let missing = queries.iter().filter(is_missing).count();
+    let (mut known, mut valid) = (missing, 0);
     for answer in answers {
         let expected = recorded.answer(&stream.name, &answer.query);
         // With other values it is another question.
@@ -143,7 +153,8 @@ pub(super) fn answers(context: &Context<'_>, target: &str, stream: &StreamPlan, 
             (answer.validated, answer.recorded, answer.wrong) = (Some(differs.is_none()), true, differs);
         }
     }
-    tell(RECORDED, valid, known, "as recorded");
+    let none = if missing == 0 { String::new() } else { format!("; {missing} of the queries returned none") };
+    tell(RECORDED, valid, known, &format!("as recorded{none}"));
 }
 
 fn compare(
