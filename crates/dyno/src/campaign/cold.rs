@@ -52,7 +52,7 @@ pub(super) fn begin(
 
 fn told(cold: &Cold) -> String {
     let dropped = (!cold.dropped.is_empty()).then(|| format!("dropped: {}", cold.dropped.join("; ")));
-    let kept = (!cold.kept.is_empty()).then(|| format!("not dropped: {}", cold.kept.join("; ")));
+    let kept = (!cold.kept.is_empty()).then(|| format!("Not dropped: {}", cold.kept.join("; ")));
     [dropped, kept, Some(BEYOND.to_owned())].into_iter().flatten().collect::<Vec<_>>().join(". ")
 }
 

@@ -168,7 +168,7 @@ fn answers_are_compared_with_those_that_were_recorded() {
     assert!(report.findings().contains(&"not-validated"), "{:?}", report.findings());
     let recorded: Value = serde_json::from_slice(&fs::read(home.path("answers.json")).unwrap()).unwrap();
     assert_eq!(recorded["schema"], "dyno.answers/1");
-    assert_eq!(recorded["answers"][2]["rows"], serde_json::json!([["6.58"]]));
+    assert_eq!(recorded["answers"][2]["rows"], serde_json::json!([["6.5833333333333333"]]));
 
     // On another product too.
     let lite = sqlite(&home, SALES);
