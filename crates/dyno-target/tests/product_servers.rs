@@ -275,6 +275,10 @@ fn sizes_are_read_of_tables_that_are_there() {
         assert!(sized.table_bytes.unwrap() > 100_000 && sized.index_bytes.unwrap() > 100_000, "{sized:?}");
         assert!(data.database_bytes.unwrap() > 200_000);
         assert_eq!((data.cache_bytes, sized.logged), (Some(128 << 20), Some(true)));
+        assert_eq!((sized.analyzed, missing.analyzed), (Some(true), None));
+        session.execute("DELETE FROM mysql.innodb_table_stats WHERE table_name = 'sized'").unwrap();
+        let data = inspect::data(&mut session, "db", "w", None, &["sized"]).unwrap();
+        assert_eq!(data.tables[0].analyzed, Some(false));
         session.execute("CREATE TABLE volatile_one (id INT) ENGINE = MEMORY").unwrap();
         let data = inspect::data(&mut session, "db", "w", None, &["volatile_one"]).unwrap();
         assert_eq!(data.tables[0].logged, Some(false));
