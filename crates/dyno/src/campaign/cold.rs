@@ -82,7 +82,7 @@ fn empty(server: &mut TargetServer, restarted: bool) -> Result<Cold, Failure> {
     } else {
         empty_own_cache(server, &mut cold)?;
     }
-    if server.described.as_ref().is_some_and(|it| it.bypasses_system_cache()) {
+    if server.described.as_ref().is_some_and(describe::Description::bypasses_system_cache) {
         return Ok(cold);
     }
     let why = match (server.same_host, &server.data_directory) {
