@@ -156,7 +156,9 @@ export function runningText(report: Report, stage: StageResult): string | null {
   const before = report.stages.filter(
     (one) => one.id < stage.id && one.target === stage.target && one.series === stage.series,
   );
-  const times = before.map(({ by_type }) => by_type.find(({ name }) => name === longest.query)?.service ?? null);
+  const times = before.map(
+    ({ by_type }) => by_type.find(({ name }) => name === longest.query)?.service ?? null,
+  );
   const last = times.findLast((time) => time !== null);
   const known = last == null ? "" : ` (last ${duration(last.mean_us / 1e6)})`;
   const more = others.length === 0 ? "" : ` and ${others.length} more`;

@@ -257,6 +257,7 @@ function percentiles(side: Side, clients: number, count: number): Percentiles {
   const p99_us = p99Of(side, clients);
   return {
     count,
+    mean_us: p99_us * 0.5,
     p50_us: p99_us * 0.45,
     p90_us: p99_us * 0.7,
     p95_us: p99_us * 0.8,

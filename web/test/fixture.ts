@@ -256,6 +256,7 @@ function percentiles(plan: Plan, clients: number, count: number): Percentiles {
   const p50_us = plan.service_us * (1 + clients / 12);
   return {
     count,
+    mean_us: p50_us * 1.1,
     p50_us,
     p90_us: p50_us * 1.7,
     p95_us: p50_us * 2.1,

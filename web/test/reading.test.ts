@@ -13,6 +13,7 @@ import {
   metToTheEnd,
   peakAt,
   repeatsOf,
+  runningText,
 } from "../src/reading";
 import { sceneOf } from "../src/scene";
 import { readView } from "../src/state";
@@ -35,6 +36,24 @@ test("the hold stands for a series, of several the median", () => {
   const headline = { stages: [first, last], stage: first, throughput, latency };
   expect(holdOf(report, { ...repeated, headline })).toEqual({ ...hold, throughput, service: latency });
   expect(repeatsOf(report, { ...repeated, headline }).map(({ id }) => id)).toEqual([first, last]);
+});
+
+test("a query that goes on is told with what it took in the pass before", () => {
+  const copy = readReport(syntheticReport());
+  const [first, second] = copy.stages.filter(({ series }) => series === read.name);
+  if (first === undefined || second === undefined) throw new Error("two stages are wanted");
+  const service = { ...(first.service ?? {}), mean_us: 4_100_000 } as typeof first.service;
+  first.by_type = [
+    { name: "Q9", done: 1, failed: 0, failed_with_drain: 0, retries: 0, service, response: null },
+  ];
+  expect(runningText(copy, second)).toBeNull();
+  second.running = [
+    { query: "Q9", seconds: 12.7 },
+    { query: "Q1", seconds: 4 },
+  ];
+  expect(runningText(copy, second)).toBe("Q9 12 s (last 4.1 s) and 1 more");
+  first.running = [{ query: "Q9", seconds: 3.2 }];
+  expect(runningText(copy, first)).toBe("Q9 3 s");
 });
 
 test("a ladder of rates that were all met has no peak", () => {

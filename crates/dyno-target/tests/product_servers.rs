@@ -275,6 +275,18 @@ fn sizes_are_read_of_tables_that_are_there() {
         assert!(sized.table_bytes.unwrap() > 100_000 && sized.index_bytes.unwrap() > 100_000, "{sized:?}");
         assert!(data.database_bytes.unwrap() > 200_000);
         assert_eq!((data.cache_bytes, sized.logged), (Some(128 << 20), Some(true)));
+        assert_eq!((sized.analyzed, missing.analyzed), (Some(true), None));
+        // A table whose statistics the server does not make by itself.
+        session
+            .execute("CREATE TABLE unanalysed (id INT PRIMARY KEY, c CHAR(200)) STATS_AUTO_RECALC = 0")
+            .unwrap();
+        session.execute("INSERT INTO unanalysed SELECT * FROM sized").unwrap();
+        let mut analyzed = || {
+            inspect::data(&mut session, "db", "w", None, &["unanalysed"]).map(|data| data.tables[0].analyzed)
+        };
+        assert_eq!(analyzed().unwrap(), Some(false));
+        root(&server).execute("ANALYZE TABLE unanalysed").unwrap();
+        assert_eq!(analyzed().unwrap(), Some(true));
         session.execute("CREATE TABLE volatile_one (id INT) ENGINE = MEMORY").unwrap();
         let data = inspect::data(&mut session, "db", "w", None, &["volatile_one"]).unwrap();
         assert_eq!(data.tables[0].logged, Some(false));

@@ -145,7 +145,9 @@ function differences(all: Difference[]): Child {
 function headingOf({ kind, loads }: Part): string {
   if (kind === "common-load") return "at a load that all have climbed";
   if (kind === "peak") return "where the ladder has its peak";
-  const kinds = new Set(loads.flatMap((load) => (load === null ? [] : [load.queries == null ? load.kind : "pass"])));
+  const kinds = new Set(
+    loads.flatMap((load) => (load === null ? [] : [load.queries == null ? load.kind : "pass"])),
+  );
   const words = [...kinds].map((one) => HEADLINES[one] ?? one);
   return words.length === 0 ? "what was measured" : words.join(" and ");
 }

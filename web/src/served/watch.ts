@@ -159,7 +159,9 @@ export class Watch {
         const running = (load.t_s.at(-1) ?? Number.NEGATIVE_INFINITY) > report.run.seconds - STALE_S;
         if (!(running || waits !== undefined) || stage === undefined) return [];
         stages.push(`${target}: ${stage.series}, ${kindText(stage)}, ${clientsText(stage)}`);
-        const figure = runningText(report, stage) ?? `${long(load.tps.at(-1))} ${stage.pass === true ? "queries/s" : "TPS"}`;
+        const figure =
+          runningText(report, stage) ??
+          `${long(load.tps.at(-1))} ${stage.pass === true ? "queries/s" : "TPS"}`;
         return [`${stream > 0 ? stage.series : target} ${figure}`];
       }),
     );

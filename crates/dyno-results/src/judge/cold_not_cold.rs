@@ -27,8 +27,7 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
             kept.push(why.clone());
         }
     }
-    let not_dropped =
-        (!kept.is_empty()).then(|| format!("before the load was not dropped: {}", kept.join("; ")));
+    let not_dropped = (!kept.is_empty()).then(|| format!("not dropped before the load: {}", kept.join("; ")));
     let evidence: Vec<String> = not_dropped.into_iter().chain(hardly_read(report, series)).collect();
     (!evidence.is_empty()).then(|| Finding {
         code: "cold-not-cold".to_owned(),
@@ -36,7 +35,8 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
         subject: series_subject(report, series),
         evidence: evidence.join("; "),
         advice: "call these figures warm; for cold ones restart the server and drop the caches of its host before the \
-                 load (--before SERIES 'COMMAND'), or use more data than its memory holds"
+                 load (--before SERIES 'COMMAND', or before each pass --before hold 'COMMAND'), or use more data \
+                 than its memory holds"
             .to_owned(),
     })
 }

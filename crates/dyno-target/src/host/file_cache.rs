@@ -76,11 +76,7 @@ impl Forgotten {
         };
         for entry in entries.flatten() {
             match entry.file_type() {
-                Ok(kind) if kind.is_dir() => {
-                    if with_below {
-                        self.forget_in(&entry.path(), true);
-                    }
-                }
+                Ok(kind) if kind.is_dir() && with_below => self.forget_in(&entry.path(), true),
                 Ok(kind) if kind.is_file() => match forget(&entry.path()) {
                     Ok(bytes) => {
                         self.count += 1;

@@ -94,7 +94,7 @@ fn sizes_of_plain_unlogged_partitioned_and_missing_tables() {
     let mut session = server.admin();
     session
         .execute(
-            "DROP TABLE IF EXISTS size_plain, size_unlogged, size_parts;
+            "DROP TABLE IF EXISTS size_plain, size_unlogged, size_parts, size_empty;
              CREATE TABLE size_plain (id int PRIMARY KEY); INSERT INTO size_plain SELECT generate_series(1, 1000);
              CREATE UNLOGGED TABLE size_unlogged AS SELECT 1 AS x;
              CREATE TABLE size_parts (id int) PARTITION BY RANGE (id);
@@ -114,6 +114,13 @@ fn sizes_of_plain_unlogged_partitioned_and_missing_tables() {
     assert_eq!((unlogged.rows, unlogged.logged), (None, Some(false)), "never analysed");
     assert_eq!(parts.rows, Some(20));
     assert_eq!((missing.table_bytes, missing.logged), (None, None));
+    let analyzed = [plain, unlogged, parts, missing].map(|table| table.analyzed);
+    assert_eq!(analyzed, [Some(true), Some(false), Some(true), None]);
+    // An index counts the rows, and the planner still knows nothing of the columns.
+    session.execute("CREATE INDEX ON size_unlogged (x); CREATE TABLE size_empty (x int)").unwrap();
+    let data = inspect::data(&mut session, "pg", "w", None, &["size_unlogged", "size_empty"]).unwrap();
+    assert_eq!((data.tables[0].rows, data.tables[0].analyzed), (Some(1), Some(false)));
+    assert_eq!(data.tables[1].analyzed, None);
 }
 
 #[test]

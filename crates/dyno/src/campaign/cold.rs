@@ -52,7 +52,7 @@ pub(super) fn begin(
 
 fn told(cold: &Cold) -> String {
     let dropped = (!cold.dropped.is_empty()).then(|| format!("dropped: {}", cold.dropped.join("; ")));
-    let kept = (!cold.kept.is_empty()).then(|| format!("not dropped: {}", cold.kept.join("; ")));
+    let kept = (!cold.kept.is_empty()).then(|| format!("Not dropped: {}", cold.kept.join("; ")));
     [dropped, kept, Some(BEYOND.to_owned())].into_iter().flatten().collect::<Vec<_>>().join(". ")
 }
 
@@ -82,7 +82,7 @@ fn empty(server: &mut TargetServer, restarted: bool) -> Result<Cold, Failure> {
     } else {
         empty_own_cache(server, &mut cold)?;
     }
-    if server.described.as_ref().is_some_and(|it| it.bypasses_system_cache()) {
+    if server.described.as_ref().is_some_and(describe::Description::bypasses_system_cache) {
         return Ok(cold);
     }
     let why = match (server.same_host, &server.data_directory) {

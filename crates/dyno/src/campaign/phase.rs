@@ -8,7 +8,7 @@ use dyno_engine::engine::Engine;
 use dyno_engine::workload::Workload;
 use dyno_results::event::{Answer, Event, HookTime, QueryFailure, StageKind};
 use dyno_results::spec::StageOrder;
-use dyno_target::inspect;
+use dyno_target::inspect::{self, Identity};
 use dyno_workload::benchmark::{BenchmarkError, FailedQuery, SeriesLoad, SqlScript};
 
 use super::admin::{cancellable, canceller};
@@ -31,8 +31,8 @@ const SCRIPT_CLIENTS: u32 = 16_384;
 /// A phase under way on a target.
 pub(super) struct PhaseRun<'a> {
     verification: Verification,
-    /// What is cached is dropped before each pass but the first, before which it was dropped already.
-    cold_passes: bool,
+    /// The server as it was when its caches were dropped last, where that is done before each pass.
+    cold_passes: Option<Identity>,
     streams: Vec<StreamRun<'a>>,
     /// What the streams run, in their order.
     loads: Vec<Arc<dyn SeriesLoad>>,
@@ -94,7 +94,8 @@ impl<'a> PhaseRun<'a> {
             let stage = HookStage::Series(stream.name.clone());
             hooks::run_for_system(context, system, HookTime::Before, &stage)?;
         }
-        if phase.cold {
+        let cold_passes = phase.streams.iter().any(|stream| stream.pass.is_some());
+        if phase.cold && !cold_passes {
             let restarted = !before.is_same_server(system.server.identity());
             cold::begin(context, system, &names(phase.streams.iter()), restarted)?;
         }
@@ -104,7 +105,7 @@ impl<'a> PhaseRun<'a> {
         for ((place, plan), load) in (0..).zip(plans).zip(loads) {
             streams.push(StreamRun::begin(context, system, phase, (place, plan), load, threads)?);
         }
-        let cold_passes = phase.cold && phase.streams.iter().any(|stream| stream.pass.is_some());
+        let cold_passes = (phase.cold && cold_passes).then_some(before);
         Ok(Self { verification, cold_passes, streams, loads: series })
     }
 
@@ -146,14 +147,16 @@ impl<'a> PhaseRun<'a> {
     ) -> Result<(), Failure> {
         context.check_stopped()?;
         let kinds = self.kinds();
-        let before = system.server.identity().clone();
         for kind in &kinds {
             self.hooks(context, system, HookTime::Before, *kind)?;
         }
-        if self.cold_passes && round > 0 {
-            self.disconnect();
-            let restarted = !before.is_same_server(system.server.identity());
-            cold::begin(context, system, &self.names(), restarted)?;
+        if let Some(before) = self.cold_passes.take() {
+            if kinds != [StageKind::WarmUp] {
+                self.disconnect();
+                let restarted = !before.is_same_server(system.server.identity());
+                cold::begin(context, system, &self.names(), restarted)?;
+            }
+            self.cold_passes = Some(system.server.identity().clone());
         }
         let server = &system.server;
         let target = system.name();

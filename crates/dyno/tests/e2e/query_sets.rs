@@ -168,7 +168,7 @@ fn answers_are_compared_with_those_that_were_recorded() {
     assert!(report.findings().contains(&"not-validated"), "{:?}", report.findings());
     let recorded: Value = serde_json::from_slice(&fs::read(home.path("answers.json")).unwrap()).unwrap();
     assert_eq!(recorded["schema"], "dyno.answers/1");
-    assert_eq!(recorded["answers"][2]["rows"], serde_json::json!([["6.58"]]));
+    assert_eq!(recorded["answers"][2]["rows"], serde_json::json!([["6.5833333333333333"]]));
 
     // On another product too.
     let lite = sqlite(&home, SALES);
@@ -187,6 +187,59 @@ fn answers_are_compared_with_those_that_were_recorded() {
         said,
         "01-regions: the answer is not the recorded one: row 2 is (west, 1, 7.25) instead of (south, 1, 7.25)"
     );
+}
+
+#[test]
+fn parameters_have_their_values_and_answers_for_others_are_not_compared() {
+    let home = Home::new();
+    let sum = "-- of :nobody\nSELECT sum(amount), '12:30' AS time\nFROM sales WHERE region = :'region' AND :\"column\" > :least";
+    let queries = folder(&home, "queries", &[("sum", sum), ("all", "SELECT count(*) FROM sales")]);
+    let lite = sqlite(&home, SALES);
+    let once = ["run", &queries, "--target", &lite, "--repeat", "1", "--warm-up", "0s", "--json"];
+    let run = |words: &[&str]| home.dyno(&[&once[..], &["-D", "column=id", "-D", "least=0"], words].concat());
+    let north = ["-D", "region=north", "--record", "answers.json"];
+    assert_eq!(each(&run(&north).expect(0).report(), "lite", "rows"), [1, 1]);
+    let recorded: Value = serde_json::from_slice(&fs::read(home.path("answers.json")).unwrap()).unwrap();
+    let answer = &recorded["answers"][1];
+    assert_eq!(answer["rows"][0], serde_json::json!(["12.5", "12:30"]));
+    assert_eq!(answer["parameters"], serde_json::json!(["column=id", "least=0", "region=north"]));
+    let said = "SELECT sum(amount), '12:30' AS time\nFROM sales WHERE region = 'north' AND \"id\" > 0";
+    assert_eq!(answer["sql"], said);
+
+    let other = ["-D", "region=south", "--answers", "answers.json"];
+    let report = run(&other).expect(0).report();
+    assert_eq!(each(&report, "lite", "validated"), [&Value::Bool(true), &Value::Null]);
+    report.assert_checks_passed();
+    run(&[]).expect(1).says(&["sum.sql has a parameter :region in line 3", "-D region=VALUE"]);
+    run(&["-D", "region=x", "-D", "regoin=x"]).expect(1).says(&["no query has a parameter :regoin"]);
+    run(&["-D", "region=x", "-D", "region=y"]).expect(1).says(&["region is defined twice"]);
+    home.dyno(&["run", "tpcb", "-D", "a=b"]).expect(1).says(&["-D a=…", "folder"]);
+}
+
+#[test]
+fn a_cold_start_says_what_it_could_not_drop() {
+    let Some(server) = shared() else { return };
+    let home = Home::new();
+    let queries = folder(&home, "queries", &QUERIES);
+    let postgres = format!("pg={}", database(&server, "query_cold"));
+    value(&server, "query_cold", SALES);
+    let lite = sqlite(&home, SALES);
+    let run =
+        ["run", &queries, "--target", &postgres, "--target", &lite, "--cold", "--repeat", "2", "--json"];
+    let report = home.dyno(&run).expect(0).report();
+    // There is no pass that would fill the caches before.
+    assert_eq!(report.stage_names().len(), 4);
+    let hooks = report.document()["hooks"].as_array().unwrap();
+    let of = |target: &str| {
+        let own = hooks.iter().filter(|hook| hook["target"] == target);
+        own.map(|hook| hook["cold"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!((of("pg").len(), of("lite").len()), (2, 2), "before each pass: {hooks:#?}");
+    let kept = |cold: &Value| cold["kept"].to_string();
+    assert!(of("pg").iter().all(|cold| kept(cold).contains("dyno did not start it")), "{hooks:#?}");
+    assert!(of("lite")[0]["dropped"].to_string().contains("each session has its own"), "{hooks:#?}");
+    assert!(!kept(&of("lite")[0]).contains("own cache"), "{hooks:#?}");
+    assert!(evidence(&report, "cold-not-cold").contains("the server was not restarted"));
 }
 
 #[test]

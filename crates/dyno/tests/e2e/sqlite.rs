@@ -54,6 +54,21 @@ fn total(report: &Report, name: &str) -> u64 {
 }
 
 #[test]
+fn tables_without_statistics_are_told() {
+    let home = Home::new();
+    let target = target(&home, "bank.db", "");
+    let load = "tpcb/select-only --scale 1 --clients 1 --duration 200ms";
+    assert!(!run(&home, &target, load).findings().contains(&"stats-missing"));
+    let file = rusqlite::Connection::open(home.path("bank.db")).unwrap();
+    file.execute_batch("DROP TABLE sqlite_stat1").unwrap();
+    drop(file);
+    let report = run(&home, &target, load);
+    let findings = report.document()["findings"].as_array().unwrap();
+    let found = findings.iter().find(|finding| finding["code"] == "stats-missing").unwrap();
+    assert!(found["evidence"].as_str().unwrap().contains("pgbench_accounts"), "{found}");
+}
+
+#[test]
 fn tpcb_leaves_its_sums_in_the_file() {
     let home = Home::new();
     for (name, parameters) in [("wal.db", WAL), ("delete.db", "?synchronous=off"), ("full.db", "")] {

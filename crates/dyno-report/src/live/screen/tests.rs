@@ -1,3 +1,5 @@
+use dyno_results::event::{Event, QueriesRunning, RunningQuery, Stamped};
+
 use super::*;
 use crate::live::{Expected, Progressed};
 use crate::stream::Plan;
@@ -98,9 +100,41 @@ fn statements_show_their_share_the_time_and_an_estimate_once_there_is_one() {
     };
     let keys = |done, share| Progressed::Statements { done, total: 16, share: Some(share) };
     board.prepare_progress("pg", "keys", keys(0, 0.0), 1_000);
-    insta::assert_snapshot!(line(&board, 9_000), @"");
+    insta::assert_snapshot!(line(&board, 9_000), @"prepare   ────────────────────────  keys    0%  0 of 16 statements  8 s, time left unknown");
     board.prepare_progress("pg", "keys", keys(3, 0.25), 9_000);
-    insta::assert_snapshot!(line(&board, 11_000), @"");
+    insta::assert_snapshot!(line(&board, 11_000), @"prepare   ━━━━━━──────────────────  keys   25%  3 of 16 statements  10 s, about 30 s left");
+}
+
+#[test]
+fn a_query_that_goes_on_is_shown_with_what_it_took_in_the_pass_before() {
+    let plan = Plan { ladder: vec![8], ..Plan::default() };
+    let mut events = plan.events();
+    for stamped in &mut events {
+        if let Event::StageStarted(stage) = &mut stamped.event {
+            (stage.pass, stage.types) = (true, vec!["Q9".to_owned()]);
+        }
+    }
+    let mut board = Board::default();
+    let mut stages = 0;
+    let mut seen = Vec::new();
+    for stamped in &events {
+        board.apply(stamped);
+        let Event::StageStarted(stage) = &stamped.event else { continue };
+        let queries = ["Q9", "Q1"].map(|query| RunningQuery { query: query.to_owned(), seconds: 12.4 });
+        let event = Event::QueriesRunning(QueriesRunning { stage: stage.id, queries: queries.into() });
+        board.apply(&Stamped { event, ..stamped.clone() });
+        let words = board.query_words(board.running.first().unwrap(), stamped.at_ms + 1_000).unwrap();
+        seen.push(words);
+        stages += 1;
+        if stages == 2 {
+            break;
+        }
+    }
+    assert_eq!(seen[0], "Q9 13 s and 1 more");
+    assert!(seen[1].starts_with("Q9 13 s (last ") && seen[1].ends_with(") and 1 more"), "{}", seen[1]);
+    let size = ScreenSize { columns: 100, rows: 30 };
+    let drawn = draw(&board, events.last().unwrap().at_ms.min(60_000), size, PLAIN).join("\n");
+    assert!(drawn.contains("(last ") && !drawn.contains("TPS  p50"), "{drawn}");
 }
 
 /// A plan over two targets.

@@ -15,7 +15,7 @@ const LOGGED: &[(&str, bool)] =
 /// A file may have this much more than the statistics know of: room that was taken ahead, in a table that grows.
 const FILE_AHEAD_BYTES: u64 = 8 << 20;
 /// A table with rows is larger: an empty one has some pages too.
-const ANALYZED_BYTES_MIN: u64 = 1 << 20;
+const ANALYZED_BYTES_MIN: u64 = 256 << 10;
 
 /// Rows are an estimate from sampled pages.
 pub(super) fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryError> {
