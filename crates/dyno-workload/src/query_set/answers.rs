@@ -149,11 +149,10 @@ mod tests {
 
     #[test]
     fn the_first_answer_is_kept_and_others_to_its_text_are_counted() {
-        let answer = |value: &str| Answer {
-            columns: 1,
-            rows: vec![vec![value.to_owned()]],
-            count: 1,
-            ..Answer::default()
+        let answer = |value: &str| {
+            let mut answer = Answer::default();
+            answer.row(Row::from(&Texts(&[value]) as &dyn Fields));
+            answer
         };
         let answers = Answers::default();
         for (sql, value) in [("a", "1"), ("a", "1"), ("a", "2"), ("b", "3")] {
