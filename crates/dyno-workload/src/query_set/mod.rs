@@ -173,7 +173,7 @@ impl Client for QueryClient {
         }
         // That one took too long is no news of the server's.
         if !failure.error.is_cancellation() {
-            self.failures.keep(self.queries[self.at].place, failure.error);
+            self.failures.keep_answer(self.queries[self.at].place, failure.error);
         }
         Reaction::Fail
     }
