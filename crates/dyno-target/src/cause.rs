@@ -11,6 +11,8 @@ use crate::drivers;
 pub enum Cause {
     /// The disk is full, or the table, or what a log or a temporary file may take.
     DiskFull,
+    /// A statement wanted more memory than it may take, or than there is.
+    OutOfMemory,
     /// The server takes no changes.
     ReadOnly,
     /// The user has no right to it.
@@ -51,6 +53,7 @@ impl Cause {
     fn of_state(sqlstate: &str) -> Option<Self> {
         Some(match sqlstate {
             "53100" => Self::DiskFull,
+            "53200" => Self::OutOfMemory,
             "25006" => Self::ReadOnly,
             "42501" => Self::Denied,
             "42P01" => Self::NoSuchTable,
@@ -68,6 +71,8 @@ impl Cause {
     fn of_number(number: u16, message: &str) -> Option<Self> {
         Some(match number {
             1021 | 1114 | 3675 => Self::DiskFull,
+            // The last is OceanBase's.
+            1037 | 1038 | 1041 | 3170 | 4013 => Self::OutOfMemory,
             1792 | 1836 => Self::ReadOnly,
             // Whatever an option forbids.
             1290 if message.contains("read-only") || message.contains("read_only") => Self::ReadOnly,
@@ -115,6 +120,7 @@ mod tests {
         assert_eq!(Cause::of_number(1290, secured), None);
         assert_eq!(Cause::of_number(1148, "The used command is not allowed"), Some(Cause::LocalFile));
         assert_eq!((Cause::of_state("53100"), Cause::of_state("00000")), (Some(Cause::DiskFull), None));
+        assert_eq!(Cause::of_state("53200"), Cause::of_number(1038, ""));
     }
 
     #[test]

@@ -14,6 +14,7 @@ const IO: &str = "IO Error";
 const TRANSACTION: &str = "TransactionContext Error";
 const INTERRUPT: &str = "INTERRUPT Error";
 const FATAL: &str = "FATAL Error";
+const MEMORY: &str = "Out of Memory Error";
 
 /// How DuckDB's messages begin, before a colon.
 const KINDS: [&str; 21] = [
@@ -32,7 +33,7 @@ const KINDS: [&str; 21] = [
     "Divide by Zero Error",
     "Mismatch Type Error",
     "Dependency Error",
-    "Out of Memory Error",
+    MEMORY,
     "Permission Error",
     "Not implemented Error",
     "Invalid Configuration Error",
@@ -99,6 +100,7 @@ pub(super) fn own(code: &'static str, message: impl Into<String>) -> DriverError
 pub(super) fn cause(error: &DriverError) -> Option<Cause> {
     let message = error.message.as_str();
     Some(match error.code {
+        MEMORY => Cause::OutOfMemory,
         CATALOG if message.contains("already exists") => Cause::TableExists,
         CATALOG if message.starts_with("Table with name") => Cause::NoSuchTable,
         BINDER if message.contains("column") => Cause::OtherColumns,

@@ -130,6 +130,7 @@ pub(super) fn shortened(said: &str) -> String {
 pub(super) fn cause(error: &DriverError) -> Option<Cause> {
     Some(match error.code {
         "NOT_ENOUGH_SPACE" => Cause::DiskFull,
+        "MEMORY_LIMIT_EXCEEDED" | "CANNOT_ALLOCATE_MEMORY" => Cause::OutOfMemory,
         "READONLY" | "TABLE_IS_READ_ONLY" => Cause::ReadOnly,
         "ACCESS_DENIED" | "DATABASE_ACCESS_DENIED" => Cause::Denied,
         "UNKNOWN_TABLE" => Cause::NoSuchTable,

@@ -69,6 +69,7 @@ fn of_cause(cause: Cause) -> Option<&'static str> {
         Cause::Denied => "GRANT the user what it needs, or name another",
         Cause::PasswordExpired => "set the user's password anew (ALTER USER)",
         Cause::DiskFull => "make room on the server's disk",
+        Cause::OutOfMemory => "raise what the server or a statement may take of the memory",
         Cause::NotPreparable => "the server does not prepare this statement: send it as text",
         Cause::NoSuchTable
         | Cause::TableExists

@@ -104,6 +104,8 @@ pub(super) fn cause(error: &DriverError) -> Option<Cause> {
         "42P07" => Cause::TableExists,
         "42703" | "21S01" => Cause::OtherColumns,
         "42501" => Cause::Denied,
+        // Java's name of it.
+        _ if error.message.contains("OutOfMemoryError") => Cause::OutOfMemory,
         _ => return None,
     })
 }

@@ -3,7 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
+use dyno_target::cause::Cause;
+use dyno_wire::server_error::ServerError;
+
 use crate::benchmark::FailedQuery;
+
+/// What helps a query that ran out of memory.
+const MORE_MEMORY: &str = "raise what the server or a query may take of the memory (its memory limit), \
+                           let it use temporary files, or run fewer clients";
 
 /// The first failure of each query, by its place in the set; `None` once it was told.
 #[derive(Debug, Default)]
@@ -16,6 +23,16 @@ struct Failure {
 }
 
 impl Failures {
+    /// Keeps what the server said, and what is behind it.
+    pub(super) fn keep_answer(&self, place: u16, error: &ServerError) {
+        match Cause::of(error) {
+            Some(Cause::OutOfMemory) => {
+                self.keep(place, format!("out of memory: {error}; {MORE_MEMORY}"), false);
+            }
+            _ => self.keep(place, error.to_string(), false),
+        }
+    }
+
     pub(super) fn keep(&self, place: u16, said: String, over_limit: bool) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.entry(place).or_insert(Some(Failure { said, over_limit }));

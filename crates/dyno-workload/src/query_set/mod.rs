@@ -175,7 +175,7 @@ impl Client for QueryClient {
         }
         let place = self.queries[self.at].place;
         match (failure.cancelled, failure.load_goes_on) {
-            (false, _) => self.failures.keep(place, failure.error.to_string(), false),
+            (false, _) => self.failures.keep_answer(place, failure.error),
             (true, true) => {
                 let seconds = failure.now_ns.saturating_sub(failure.due_ns) as f64 / 1e9;
                 self.failures.keep(place, format!("cancelled after {seconds:.0} s, at the time limit"), true);

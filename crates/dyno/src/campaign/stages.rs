@@ -341,6 +341,7 @@ fn advice(cause: Cause) -> Option<&'static str> {
         Cause::StatementTooLarge => {
             "a statement is too large for the server: raise max_allowed_packet there, or send fewer values"
         }
+        Cause::OutOfMemory => "raise what the server or a query may take of the memory",
         Cause::DiskFull => "make room on the server's disk, or prepare less data",
         Cause::NoSuchTable => "a table was dropped: run again with --prepare",
         cause => return of_statement(cause),

@@ -243,6 +243,37 @@ fn a_cold_start_says_what_it_could_not_drop() {
 }
 
 #[test]
+fn a_query_that_runs_out_of_memory_is_told_and_the_others_go_on() {
+    let home = Home::new();
+    // One value that fits into no file that a query may put aside.
+    let duck =
+        ("SELECT length(list(i)) FROM range(20000000) t(i)", "memory_limit=50MB&max_temp_directory_size=0KB");
+    let click = (
+        "SELECT count() FROM (SELECT cityHash64(number) AS h, count() FROM numbers(5000000) GROUP BY h)",
+        "max_memory_usage=20000000",
+    );
+    let clickhouse = ClickHouse::start(ClickHouseKind::Engine);
+    let file = home.path("duck.db");
+    let duckdb = duckdb_library()
+        .map(|library| (format!("duckdb:{}?driver={}&", file.display(), library.display()), duck));
+    let clickhouse_target = clickhouse.as_ref().map(|server| (format!("{}?", server.url()), click));
+    for (name, (target, (sql, limit))) in [("duck", duckdb), ("click", clickhouse_target)]
+        .into_iter()
+        .filter_map(|(name, it)| Some((name, it?)))
+    {
+        let queries = folder(&home, name, &[("large", sql), ("small", "SELECT 1")]);
+        let target = format!("{name}={target}{limit}");
+        let run = ["run", &queries, "--target", &target, "--repeat", "1", "--warm-up", "0s", "--json"];
+        let report = home.dyno(&run).expect(0).report();
+        let times = each(&report, name, "median_s");
+        assert!(times[0].is_null() && times[1].is_number(), "{times:?}");
+        let notices = report.notices();
+        assert!(notices.contains("large failed: out of memory: "), "{notices}");
+        assert!(notices.contains("its memory limit"), "{notices}");
+    }
+}
+
+#[test]
 fn they_run_on_every_kind_of_target() {
     let home = Home::new();
     let one = "-- self-contained\nSELECT a, count(*) AS n FROM (SELECT 1 AS a UNION ALL SELECT 1 UNION ALL SELECT 2) AS t \

@@ -1,6 +1,6 @@
 //! The queries derived from TPC-H: the products agree on all answers, and on those of the specification.
 
-use dyno_test_servers::{ClickHouse, ClickHouseKind, MysqlProduct};
+use dyno_test_servers::{ClickHouse, ClickHouseKind, MysqlProduct, Spark};
 use serde_json::Value;
 
 use crate::home::Home;
@@ -71,6 +71,46 @@ fn all_queries_agree_on_all_products() {
     assert!(found.contains(&"too-few-repeats") && !found.contains(&"answer-differs"), "{found:?}");
     assert!(!found.contains(&"noisy"), "{found:?}");
     assert_eq!(found.contains(&"not-validated"), names.len() == 1);
+}
+
+/// All answers of two targets at scale 0.01 agree.
+fn assert_two_agree(home: &Home, targets: [&str; 2], env: &[(&str, &str)]) {
+    let targets = ["--target", targets[0], "--target", targets[1]];
+    let run = ["run", "tpch", "--scale", "0.01", "--repeat", "1", "--warm-up", "0s", "--json"];
+    let words = [&run[..], &targets[..]].concat();
+    let mut command = home.command(&words);
+    command.envs(env.iter().copied());
+    let report = home.watch(&mut command, &words).end().expect(0).report();
+    for target in [targets[1], targets[3]] {
+        assert_all_agree(&report, target.split_once('=').unwrap().0);
+    }
+}
+
+#[test]
+#[ignore = "slow: a server of Spark"]
+fn all_queries_agree_on_spark() {
+    let (Some(postgres), Some(spark)) = (shared(), Spark::start(false)) else { return };
+    let postgres = format!("pg={}", database(&postgres, "tpch_spark"));
+    assert_two_agree(&Home::new(), [&postgres, &format!("spark={}", spark.url())], &[]);
+}
+
+#[test]
+#[ignore = "slow: fetches PostgreSQL 18"]
+fn all_queries_agree_on_postgresql_18() {
+    let Some(postgres) = shared() else { return };
+    if std::env::var_os("DYNO_TEST_FETCH").is_none() {
+        println!("skipped: DYNO_TEST_FETCH is not set, and PostgreSQL 18 would be fetched");
+        return;
+    }
+    let postgres = format!("pg={}", database(&postgres, "tpch_eighteen"));
+    let variable = |name: &str| std::env::var(name).ok();
+    // Fetched once for all runs of this test.
+    let cache = variable("XDG_CACHE_HOME").or_else(|| Some(format!("{}/.cache", variable("HOME")?)));
+    let cache = cache.unwrap_or_default();
+    let env: Vec<(String, String)> = std::env::vars().filter(|(name, _)| name.ends_with("PROXY")).collect();
+    let env = env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let env: Vec<(&str, &str)> = env.chain([("XDG_CACHE_HOME", cache.as_str())]).collect();
+    assert_two_agree(&Home::new(), [&postgres, "new=embedded:postgres@18"], &env);
 }
 
 #[test]

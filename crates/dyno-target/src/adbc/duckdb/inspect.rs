@@ -27,8 +27,9 @@ pub(in crate::adbc) static INSPECTOR: Inspector = Inspector {
     statistics: |connection, _| Ok(Statistics::of(FileStatistics { file: file(connection) }, Vec::new())),
 };
 
-/// Settings that bear on a benchmark, with the library's defaults; `None` where the machine decides.
-const SETTINGS: [(&str, Option<&str>); 9] = [
+/// Settings that bear on a benchmark, with the library's defaults; `None` where the machine decides. The limit of temporary files
+/// has another value as soon as a query writes one: it is shown where the target names it.
+const SETTINGS: [(&str, Option<&str>); 8] = [
     ("threads", None),
     ("memory_limit", None),
     ("access_mode", Some("automatic")),
@@ -37,7 +38,6 @@ const SETTINGS: [(&str, Option<&str>); 9] = [
     ("enable_external_file_cache", Some("true")),
     ("immediate_transaction_mode", Some("false")),
     ("disabled_optimizers", Some("")),
-    ("max_temp_directory_size", Some("90% of available disk space")),
 ];
 
 /// As it was named: only DuckDB itself has it open.
