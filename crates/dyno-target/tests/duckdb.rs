@@ -387,6 +387,24 @@ fn any_library_with_a_driver_can_be_named() {
     assert_eq!(data.tables[0].rows, Some(2));
 }
 
+#[test]
+fn no_error_repeats_what_may_be_a_secret() {
+    let Some(duck) = Duck::new() else { return };
+    let (library, file) = (duck.library.display(), duck.file().display().to_string());
+    // No driver names a directory so, and nobody knows what one means by it.
+    let name = format!(
+        "adbc:{library}?entrypoint=duckdb_adbc_init&path={file}&temp_directory=%2Ftmp%2Fhidden-one&threads=1"
+    );
+    let target = parse(&name).unwrap();
+    assert!(!target.url().contains("hidden") && !format!("{target:?}").contains("hidden"), "{target:?}");
+    let remembered = target.passwords().iter().any(|password| password.reveal() == "/tmp/hidden-one");
+    assert!(remembered);
+    let mut connection = target.connect().unwrap();
+    let error = connection.query("SELECT error('at /tmp/' || 'hidden-one')").unwrap_err();
+    let QueryError::Server { error, .. } = error else { panic!("{error}") };
+    assert!(error.message.contains("at ***"), "{error:?}");
+}
+
 /// Adds to an account and notes that with values of each type, within a transaction.
 struct Load {
     types: Vec<String>,

@@ -21,6 +21,7 @@ use super::columns;
 use super::database::SharedDatabase;
 use super::error::{of_library, own};
 use super::rows;
+use super::settings::AdbcSettings;
 use super::sql::{self, Answer, Effect};
 
 /// The table in between, and how rows go into it and into another.
@@ -38,6 +39,8 @@ pub(super) struct AdbcSession {
     in_transaction: bool,
     /// Whether rows can be appended to a table as they come.
     appends: bool,
+    /// What no error may repeat.
+    settings: AdbcSettings,
     /// Last, so that the database outlives the connection.
     _database: SharedDatabase,
 }
@@ -74,6 +77,7 @@ impl AdbcSession {
     /// Prepares the statements, so that what is wrong with one shows before the load.
     pub(super) fn new(
         database: SharedDatabase,
+        settings: &AdbcSettings,
         statements: &[driver::Statement],
     ) -> Result<Self, DriverError> {
         let mut connection = database.connect()?;
@@ -95,6 +99,7 @@ impl AdbcSession {
             connection,
             canceller: Arc::new(canceller),
             in_transaction: false,
+            settings: settings.clone(),
             appends: database.reports_appends(),
             _database: database,
         })
@@ -200,7 +205,7 @@ impl AdbcSession {
         if self.canceller.asked.load(Ordering::Relaxed) && is_interrupted {
             error.kind = DriverErrorKind::Cancelled;
         }
-        error
+        self.settings.without_secrets(error)
     }
 }
 
