@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use crate::driver::Watched;
+use crate::watched::Watched;
 use crate::poller::Poller;
 use crate::request::Outbox;
 use crate::statement::Statements;
