@@ -2,15 +2,17 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
+use std::net::{Ipv4Addr, TcpListener};
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use dyno_engine::config::EngineConfig;
 use dyno_engine::driver::{Batch, Driver, DriverSession, Operation, Route, RowSink, Value};
 use dyno_engine::engine::{Engine, Observation};
+use dyno_engine::error::EngineError;
 use dyno_engine::request::{Request, Statement};
 use dyno_engine::workload::{Answer, Client, ClientIdentity, StatementId, Step, TransactionType, Workload};
 use dyno_results::event::{Interval, StageKind};
@@ -256,6 +258,40 @@ fn a_server_that_is_silent_is_left() {
     signal("-CONT", &server);
     assert!(error.contains("did not stop a query") && error.contains("CONNECTION_LOST"), "{error}");
     assert!(connection.is_broken());
+}
+
+/// A port where connections are made and nothing is ever said.
+fn silent() -> (TcpListener, String) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let url = format!("clickhouse://{}/", listener.local_addr().unwrap());
+    (listener, url)
+}
+
+#[test]
+fn a_port_that_says_nothing_is_given_up() {
+    let (_listener, url) = silent();
+    let error = refused(&url);
+    assert!(error.contains("NO_CONNECTION") && error.contains("did not answer in time"), "{error}");
+}
+
+#[test]
+fn clients_that_are_being_connected_can_be_stopped() {
+    let (listener, url) = silent();
+    let (types, statements) = (["all".to_owned()], [Statement::new("SELECT 1")]);
+    let workload: Arc<dyn Workload> = Arc::new(Load { types, statements });
+    let mut engine = Engine::start(Route::Driver(driver(&url)), &workload, EngineConfig::new(1)).unwrap();
+    let stop = AtomicBool::new(false);
+    let connected = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let connection = listener.accept().unwrap();
+            stop.store(true, Ordering::Relaxed);
+            connection
+        });
+        engine.connect(2, &stop, &mut |_| {})
+    });
+    assert!(matches!(connected, Err(EngineError::Stopped)), "{connected:?}");
+    // Ends its threads.
+    drop(engine);
 }
 
 fn are_stopped(pid: u32) -> bool {
