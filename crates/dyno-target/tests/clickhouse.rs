@@ -5,7 +5,7 @@
 use std::net::{Ipv4Addr, TcpListener};
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -220,6 +220,18 @@ fn a_query_is_stopped_from_another_thread() {
 }
 
 #[test]
+fn a_query_that_does_not_stop_is_left() {
+    let Some(server) = ClickHouse::start(ClickHouseKind::Server) else { return };
+    let mut connection = connect(&server.url());
+    connection.set_answer_timeout(Duration::from_millis(200));
+    // The server says that it stops it, and looks for that between blocks of rows only: this is one.
+    let error =
+        connection.query("SELECT sleep(3), sleep(2.9), sleep(2.8), sleep(2.7)").unwrap_err().to_string();
+    assert!(error.contains("did not stop a query") && error.contains("CONNECTION_LOST"), "{error}");
+    assert!(connection.is_broken());
+}
+
+#[test]
 fn a_server_that_goes_loses_its_sessions() {
     for kind in KINDS {
         let Some(mut server) = ClickHouse::start(kind) else { continue };
@@ -276,19 +288,12 @@ fn a_port_that_says_nothing_is_given_up() {
 
 #[test]
 fn clients_that_are_being_connected_can_be_stopped() {
-    let (listener, url) = silent();
+    let (_listener, url) = silent();
     let (types, statements) = (["all".to_owned()], [Statement::new("SELECT 1")]);
     let workload: Arc<dyn Workload> = Arc::new(Load { types, statements });
     let mut engine = Engine::start(Route::Driver(driver(&url)), &workload, EngineConfig::new(1)).unwrap();
-    let stop = AtomicBool::new(false);
-    let connected = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let connection = listener.accept().unwrap();
-            stop.store(true, Ordering::Relaxed);
-            connection
-        });
-        engine.connect(2, &stop, &mut |_| {})
-    });
+    // Looked at when the clients have begun to connect.
+    let connected = engine.connect(2, &AtomicBool::new(true), &mut |_| {});
     assert!(matches!(connected, Err(EngineError::Stopped)), "{connected:?}");
     // Ends its threads.
     drop(engine);

@@ -26,6 +26,8 @@ const OPEN_TIMEOUT: Duration = Duration::from_secs(120);
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 /// A server that compiles a statement before it answers cannot be asked to stop it, and is waited for this long.
 const COMPILE_TIMEOUT: Duration = Duration::from_secs(5);
+/// One that says it will stop a statement is waited for this long, from the first request.
+const OBEY_TIMEOUT: Duration = Duration::from_secs(5);
 /// A server that answers at once that a statement still runs is asked again after this time.
 const PAUSE: Duration = Duration::from_millis(5);
 /// Version 6 of the protocol: rows come as columns. Older servers refuse a client that names a version they do not know.
@@ -59,8 +61,8 @@ enum UnderWay {
     Sent(Instant),
     /// The server's name of it.
     Runs(Item),
-    /// It was asked to stop.
-    Stops(Item),
+    /// It was first asked to stop then.
+    Stops(Item, Instant),
 }
 
 impl fmt::Debug for Query {
@@ -74,20 +76,22 @@ impl Query {
         self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks the server to stop an operation; whether it has heard.
+    /// Asks the server to stop an operation; whether it says that it will.
     fn stop(&self, operation: &Item) -> bool {
-        Wire::connect(&self.settings, STOP_TIMEOUT)
-            .is_ok_and(|mut wire| wire.call("CancelOperation", vec![(1, operation.clone())]).is_ok())
+        let Ok(mut wire) = Wire::connect(&self.settings, STOP_TIMEOUT) else { return false };
+        let reply = wire.call("CancelOperation", vec![(1, operation.clone())]);
+        reply.is_ok_and(|reply| checked(reply).is_ok())
     }
 }
 
 impl CancelSession for Query {
     fn cancel(&self) {
         let under_way = self.under_way().clone();
-        let hears = match &under_way {
+        let stops = match &under_way {
             UnderWay::Nothing => return,
             UnderWay::Sent(since) => since.elapsed() < COMPILE_TIMEOUT,
-            UnderWay::Runs(operation) | UnderWay::Stops(operation) => self.stop(operation),
+            UnderWay::Runs(operation) => self.stop(operation),
+            UnderWay::Stops(operation, since) => since.elapsed() < OBEY_TIMEOUT && self.stop(operation),
         };
         let mut now = self.under_way();
         if *now != under_way {
@@ -95,12 +99,12 @@ impl CancelSession for Query {
         }
         match under_way {
             // The session need not wait.
-            _ if !hears => {
+            _ if !stops => {
                 self.given_up.store(true, Ordering::Release);
                 // It may be closed already.
                 let _ = self.socket.shutdown(Shutdown::Both);
             }
-            UnderWay::Runs(operation) => *now = UnderWay::Stops(operation),
+            UnderWay::Runs(operation) => *now = UnderWay::Stops(operation, Instant::now()),
             _ => {}
         }
     }
@@ -153,7 +157,7 @@ impl HiveSession {
         let was = std::mem::replace(&mut *self.query.under_way(), UnderWay::Nothing);
         let returned = returned.map_err(|error| match was {
             // What it says of rows that are no longer there.
-            UnderWay::Stops(_) if error.kind == DriverErrorKind::Other => cancelled(),
+            UnderWay::Stops(..) if error.kind == DriverErrorKind::Other => cancelled(),
             _ => error,
         })?;
         // The server does not say how many rows a statement has changed.
