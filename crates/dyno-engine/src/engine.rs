@@ -18,13 +18,13 @@ use crate::collector::Collector;
 pub use crate::collector::StageOutcome;
 use crate::config::EngineConfig;
 use crate::driver::Route;
-use crate::watched::Watched;
 use crate::error::{EngineError, SessionError};
 use crate::message::{Report, StageStart, ThreadCommand};
 use crate::recorder::Recorder;
 use crate::schedule::{Schedule, SharedArrivals, lock};
 use crate::statement::{Recipient, Statements};
 use crate::thread::{LoadThread, Shared};
+use crate::watched::Watched;
 use crate::workload::Workload;
 
 /// How often the engine looks whether it is to stop.

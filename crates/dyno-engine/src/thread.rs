@@ -17,7 +17,6 @@ use crate::clock::{nanoseconds, now_ns};
 use crate::config::{EngineConfig, Share};
 use crate::connector::Connector;
 use crate::driver::Route;
-use crate::watched::Watched;
 use crate::eager::Eagerness;
 use crate::error::SessionError;
 use crate::io::{Io, Received};
@@ -32,6 +31,7 @@ use crate::session::{SessionState, Timers, are_lost, is_busy};
 use crate::stage::Stage;
 use crate::statement::Statements;
 use crate::transacting::{Next, Rules};
+use crate::watched::Watched;
 use crate::workload::Workload;
 
 /// The token of the event that wakes a thread for a command; sessions have their index.

@@ -127,7 +127,8 @@ mod tests {
             DatabaseOption::new(name.to_owned(), "value".to_owned(), "value").shown_of_any().is_some()
         };
         assert!(shown("adbc.snowflake.sql.account") && shown("username"));
-        for name in ["adbc.bigquery.sql.auth_credentials", "api", "adbc.flight.sql.rpc.call_header.x-api", ""] {
+        for name in ["adbc.bigquery.sql.auth_credentials", "api", "adbc.flight.sql.rpc.call_header.x-api", ""]
+        {
             assert!(!shown(name), "{name}");
         }
     }

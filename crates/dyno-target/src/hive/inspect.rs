@@ -8,9 +8,7 @@ use dyno_results::event::{self, SettingFacts};
 use super::place;
 use super::tables::Described;
 use crate::connection::{Connection, QueryError, TextRow};
-use crate::inspect::{
-    Identity, Inspector, Limits, ReadStatistics, Sizes, Statistics, known, shown_value,
-};
+use crate::inspect::{Identity, Inspector, Limits, ReadStatistics, Sizes, Statistics, known, shown_value};
 use crate::product::Recognised;
 
 pub(super) static INSPECTOR: Inspector = Inspector {

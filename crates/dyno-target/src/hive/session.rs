@@ -213,7 +213,7 @@ impl HiveSession {
         loop {
             // From where the last ended.
             let request = vec![(1, operation.clone()), (2, Item::I32(0)), (3, Item::I64(FETCHED_ROWS))];
-            match rows::hand_on(&self.call("FetchResults", request)?, rows) {
+            match rows::hand_on(&self.call("FetchResults", request)?, rows)? {
                 // Servers do not say truly whether there is more.
                 0 => return Ok(count),
                 fetched => count += fetched as u64,

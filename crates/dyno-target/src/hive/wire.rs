@@ -142,10 +142,14 @@ impl Read for Wire {
         if self.auth == Auth::None {
             return self.stream.read(buffer);
         }
-        while self.left == 0 {
+        if self.left == 0 {
             let mut length = [0; 4];
             self.stream.read_exact(&mut length)?;
             self.left = u32::from_be_bytes(length);
+            // A server that sends nothing but such would be read for ever.
+            if self.left == 0 {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, "a piece of its answer is empty"));
+            }
         }
         let most = buffer.len().min(self.left as usize);
         let read = self.stream.read(&mut buffer[..most])?;

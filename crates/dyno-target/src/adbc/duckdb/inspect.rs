@@ -10,7 +10,8 @@ use dyno_results::event;
 use crate::adbc::database::named_settings;
 use crate::connection::{Connection, QueryError};
 use crate::inspect::{
-    Identity, Inspector, Limits, ReadStatistics, ServerProcess, SettingValues, Sizes, Statistics, known, shown_value,
+    Identity, Inspector, Limits, ReadStatistics, ServerProcess, SettingValues, Sizes, Statistics, known,
+    shown_value,
 };
 use crate::product::Recognised;
 
