@@ -40,12 +40,16 @@ pub(super) fn read(mut answer: impl BufRead, marks: bool, rows: &mut dyn RowSink
     if !next_line(&mut answer, &mut line, marks, |_| true)? {
         return Ok(0);
     }
+    let names = line.clone();
+    let has_types = next_line(&mut answer, &mut line, marks, |_| true)?;
+    if !has_types || fields(&line).count() != fields(&names).count() || !fields(&line).all(is_type) {
+        return Err(Unfinished::Exception(other_format()));
+    }
+    let kinds: Vec<Kind> = fields(&line).map(kind).collect();
     let wants_rows = rows.wants_rows();
     if wants_rows {
-        hand_on_names(&line, rows);
+        hand_on_names(&names, rows);
     }
-    next_line(&mut answer, &mut line, marks, |_| true)?;
-    let kinds: Vec<Kind> = fields(&line).map(kind).collect();
     // Where the only value of a row is text, it may read like an error.
     let is_no_row = |text: &[u8]| fields(text).count() != kinds.len() || kinds != [Kind::Text];
     let mut count = 0;
@@ -114,6 +118,19 @@ fn marked(answer: &mut impl BufRead) -> DriverError {
 
 fn fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|byte| *byte == b'\t')
+}
+
+/// All types begin so: `Nullable(Int64)`.
+fn is_type(name: &[u8]) -> bool {
+    name.first().is_some_and(u8::is_ascii_uppercase)
+}
+
+/// The query has a FORMAT of its own.
+pub(super) fn other_format() -> DriverError {
+    other(
+        "OTHER_FORMAT",
+        "the answer is not in the format that dyno asks for (TabSeparatedWithNamesAndTypes): leave FORMAT out of the query",
+    )
 }
 
 fn kind(name: &[u8]) -> Kind {
@@ -266,6 +283,22 @@ mod tests {
         }
         // Before the first row.
         assert_eq!(seen(format!("{old}\n").as_bytes(), false).1, expected);
+    }
+
+    #[test]
+    fn an_answer_in_another_format_is_an_error() {
+        for answer in [
+            &b"{\n\t\"meta\":\n\t[\n\t\t{\n"[..],
+            b"1\n",
+            b"1\n2\n3\n",
+            b"1\t2\n3\t4\n",
+            b"1,2\n3,4\n",
+            b"a\tb\nInt8\n1\n",
+            b"{\"a\":1}\n{\"a\":2}\n",
+        ] {
+            let (rows, read) = seen(answer, true);
+            assert!(rows.is_empty() && read.unwrap_err().contains("OTHER_FORMAT"), "{answer:?}");
+        }
     }
 
     #[test]

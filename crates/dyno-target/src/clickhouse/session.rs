@@ -27,6 +27,8 @@ use crate::sql_text as text;
 const FORMAT: &str = "default_format=TabSeparatedWithNamesAndTypes";
 /// What a request did, as JSON whose numbers are texts.
 const SUMMARY: &str = "X-ClickHouse-Summary";
+/// The format of an answer.
+const ANSWER_FORMAT: &str = "X-ClickHouse-Format";
 /// Of a server that marks an error behind rows.
 const TAG: &str = "X-ClickHouse-Exception-Tag";
 const ANSWER_BUFFER_BYTES: usize = 1 << 16;
@@ -166,6 +168,13 @@ impl ClickHouseSession {
         // Only the error of what sends rows can come behind them; of all else the server is to say first whether it is done.
         let waits = if text::returns_rows(sql) { "" } else { "&wait_end_of_query=1" };
         self.ask(waits, None, sql.as_bytes(), |session, answer| {
+            // Only some versions say it.
+            if let Some(format) = answer.headers().get(ANSWER_FORMAT)
+                && format != "TabSeparatedWithNamesAndTypes"
+                && text::returns_rows(sql)
+            {
+                return Err(rows::other_format());
+            }
             let (marks, written) = (answer.headers().contains_key(TAG), written_rows(&answer));
             let body = BufReader::with_capacity(ANSWER_BUFFER_BYTES, answer.into_body().into_reader());
             let returned = rows::read(body, marks, rows).map_err(|unfinished| match unfinished {
