@@ -99,6 +99,31 @@ fn values_come_back_with_their_types() {
 }
 
 #[test]
+fn an_answer_in_another_format_is_an_error() {
+    for kind in KINDS {
+        let Some(server) = ClickHouse::start(kind) else { continue };
+        let mut connection = connect(&server.url());
+        for format in ["JSON", "TSV", "CSV", "JSONEachRow"] {
+            let error =
+                connection.query(&format!("SELECT number FROM numbers(3) FORMAT {format}")).unwrap_err();
+            assert!(error.to_string().contains("OTHER_FORMAT"), "{kind:?}: {error}");
+            // The session goes on.
+            assert_eq!(connection.query("SELECT 7").unwrap()[0].text(0), Some("7"));
+        }
+    }
+}
+
+#[test]
+fn a_text_is_taken_apart_as_the_server_reads_it() {
+    let Some(server) = ClickHouse::start(ClickHouseKind::Engine) else { return };
+    let mut seen = Seen::default();
+    let sql = "SELECT $$a;b$$ AS x; # one;\nSELECT 'c\\';d' AS y -- two;\n; /* nothing; */";
+    let executed = open(&server.url()).execute(Operation::Sql(sql), &mut seen).unwrap();
+    assert_eq!((executed.statements, executed.rows), (2, 2));
+    assert_eq!(seen.0, ["x", "\"a;b\"", "y", "\"c';d\""]);
+}
+
+#[test]
 fn statements_get_their_values_as_they_are() {
     let Some(server) = ClickHouse::start(ClickHouseKind::Engine) else { return };
     // A setting of the target goes with each request.

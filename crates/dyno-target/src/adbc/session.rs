@@ -23,6 +23,7 @@ use super::error::{of_library, own};
 use super::rows;
 use super::settings::AdbcSettings;
 use super::sql::{self, Answer, Effect};
+use crate::sql_text;
 
 /// The table in between, and how rows go into it and into another.
 const STAGE: &str = "dyno_rows_on_their_way";
@@ -108,7 +109,7 @@ impl AdbcSession {
     fn execute_text(&mut self, text: &str, rows: &mut dyn RowSink) -> Result<Executed, DriverError> {
         let was_in_transaction = self.in_transaction;
         let mut all = Executed::default();
-        for sql in sql::statements(text) {
+        for sql in sql_text::statements(text, sql::QUOTES) {
             match self.execute_one(sql, rows) {
                 Ok(one) => all.add(one),
                 Err(error) => {

@@ -22,6 +22,10 @@ use super::rows::{self, Unfinished};
 
 use crate::settings::url::encode;
 use crate::sql_text as text;
+use crate::sql_text::Quotes;
+
+/// What of a text of several statements is quoted.
+const QUOTES: Quotes = Quotes { backslashes: true, backticks: true, dollars: true, hashes: true };
 
 /// How rows come back.
 const FORMAT: &str = "default_format=TabSeparatedWithNamesAndTypes";
@@ -166,12 +170,12 @@ impl ClickHouseSession {
 
     fn run(&mut self, sql: &str, rows: &mut dyn RowSink) -> Result<Executed, DriverError> {
         // Only the error of what sends rows can come behind them; of all else the server is to say first whether it is done.
-        let waits = if text::returns_rows(sql) { "" } else { "&wait_end_of_query=1" };
+        let waits = if text::returns_rows(sql, QUOTES) { "" } else { "&wait_end_of_query=1" };
         self.ask(waits, None, sql.as_bytes(), |session, answer| {
             // Only some versions say it.
             if let Some(format) = answer.headers().get(ANSWER_FORMAT)
                 && format != "TabSeparatedWithNamesAndTypes"
-                && text::returns_rows(sql)
+                && text::returns_rows(sql, QUOTES)
             {
                 return Err(rows::other_format());
             }
@@ -240,7 +244,7 @@ impl RowSink for Hello {
 impl DriverSession for ClickHouseSession {
     fn execute(&mut self, operation: Operation<'_>, rows: &mut dyn RowSink) -> Result<Executed, DriverError> {
         let mut all = Executed::default();
-        for sql in text::of_operation(operation, &self.statements) {
+        for sql in text::of_operation(operation, &self.statements, QUOTES) {
             all.add(self.run(&sql, rows)?);
         }
         Ok(all)

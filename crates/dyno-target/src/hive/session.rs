@@ -17,6 +17,10 @@ use super::thrift::Item;
 use super::wire::Wire;
 use super::{load, rows};
 use crate::sql_text as text;
+use crate::sql_text::Quotes;
+
+/// What of a text of several statements is quoted.
+const QUOTES: Quotes = Quotes { backslashes: true, backticks: true, dollars: false, hashes: false };
 
 /// To connect, and to answer a login.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -243,7 +247,7 @@ impl Drop for HiveSession {
 impl DriverSession for HiveSession {
     fn execute(&mut self, operation: Operation<'_>, rows: &mut dyn RowSink) -> Result<Executed, DriverError> {
         let mut all = Executed::default();
-        for sql in text::of_operation(operation, &self.statements) {
+        for sql in text::of_operation(operation, &self.statements, QUOTES) {
             all.add(self.run(&sql, rows)?);
         }
         Ok(all)
