@@ -31,6 +31,7 @@ pub(super) enum Unfinished {
 enum Kind {
     Integer,
     Double,
+    Boolean,
     Text,
 }
 
@@ -143,6 +144,7 @@ fn kind(name: &[u8]) -> Kind {
     match name.trim_start_matches('U') {
         "Int8" | "Int16" | "Int32" | "Int64" => Kind::Integer,
         "Float32" | "Float64" => Kind::Double,
+        "Bool" => Kind::Boolean,
         _ => Kind::Text,
     }
 }
@@ -170,6 +172,7 @@ fn value(field: &mut [u8], kind: Kind) -> Value<'_> {
     let number = |field: &[u8]| match kind {
         Kind::Integer => Some(Value::Integer(std::str::from_utf8(field).ok()?.parse().ok()?)),
         Kind::Double => Some(Value::Double(std::str::from_utf8(field).ok()?.parse().ok()?)),
+        Kind::Boolean => Some(Value::boolean(field == b"true")),
         Kind::Text => None,
     };
     if let Some(number) = number(field) {
@@ -262,6 +265,8 @@ mod tests {
             ]
         );
         assert_eq!(seen(b"", true), (Vec::new(), Ok(0)));
+        let (rows, _) = seen(b"a\tb\tc\nBool\tNullable(Bool)\tNullable(Bool)\ntrue\tfalse\t\\N\n", true);
+        assert_eq!(rows[1], r#""t" "f" Null"#);
     }
 
     #[test]

@@ -19,8 +19,7 @@ impl Column<'_> {
             return Value::Null;
         }
         match self.values.get(row) {
-            Some(Item::Bool(true)) => Value::Text(b"true"),
-            Some(Item::Bool(false)) => Value::Text(b"false"),
+            Some(Item::Bool(value)) => Value::boolean(*value),
             Some(Item::Byte(value)) => Value::Integer((*value).into()),
             Some(Item::I16(value)) => Value::Integer((*value).into()),
             Some(Item::I32(value)) => Value::Integer((*value).into()),
