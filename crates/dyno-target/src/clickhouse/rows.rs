@@ -215,6 +215,8 @@ fn unescape(field: &mut [u8]) -> usize {
 mod tests {
     use std::io::BufReader;
 
+    use proptest::prelude::*;
+
     use super::*;
 
     #[derive(Default)]
@@ -313,5 +315,37 @@ mod tests {
             assert_eq!(seen(answer, marks).1, Ok(2));
         }
         assert_eq!(seen(b"s\nString\n__exception__\n", true).1, Ok(1));
+    }
+
+    /// An answer with all that has a meaning in it, and an error behind it.
+    const ANSWER: &[u8] = b"a\tb\nInt64\tNullable(String)\n1\tx\\ty\n2\t\\N\n\r\n__exception__\r\ntag\r\n\
+        Code: 1. DB::Exception: No. (X)\n9 tag\r\n__exception__\r\n";
+
+    proptest! {
+        /// However the bytes arrive, they are read in the same way, and nothing panics.
+        #[test]
+        fn any_bytes_are_read_in_the_same_way_in_pieces(
+            bytes in prop_oneof![
+                proptest::collection::vec(any::<u8>(), 0..60),
+                "[aI1\t\n\r\\\\N]{0,40}|Code: [0-9]{1,3}\\. DB::[a-z :.\n]{0,20}".prop_map(String::into_bytes),
+            ],
+            marks in any::<bool>(),
+        ) {
+            let mut rows = Seen::default();
+            let whole = read(&bytes[..], marks, &mut rows).ok();
+            let (in_pieces, read_in_pieces) = seen(&bytes, marks);
+            prop_assert_eq!((rows.0, whole), (in_pieces, read_in_pieces.ok()));
+        }
+
+        /// An answer that breaks off or is garbled has no more rows, and hands on each with all of its values.
+        #[test]
+        fn a_garbled_answer_has_whole_rows(end in 0..ANSWER.len(), at in 0..ANSWER.len(), byte in any::<u8>()) {
+            let mut answer = ANSWER[..end].to_vec();
+            if let Some(garbled) = answer.get_mut(at) {
+                *garbled = byte;
+            }
+            let (rows, read) = seen(&answer, true);
+            prop_assert!(read.is_err() || read == Ok(rows.len().saturating_sub(1) as u64));
+        }
     }
 }

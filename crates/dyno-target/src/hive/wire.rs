@@ -209,3 +209,23 @@ fn reason(error: &io::Error) -> String {
 fn no_connection(message: String) -> DriverError {
     DriverError { code: NO_CONNECTION, message, kind: DriverErrorKind::SessionLost }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, TcpListener};
+
+    use super::*;
+
+    #[test]
+    fn an_empty_piece_is_an_error() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let stream = BufReader::new(TcpStream::connect(listener.local_addr().unwrap()).unwrap());
+        let mut wire = Wire { stream, place: String::new(), auth: Auth::Plain, left: 0, calls: 0 };
+        let (mut server, _) = listener.accept().unwrap();
+        server.write_all(b"\0\0\0\x02ab\0\0\0\x01c\0\0\0\0\0\0\0\x01d").unwrap();
+        let mut read = [0; 3];
+        wire.read_exact(&mut read).unwrap();
+        assert_eq!(&read, b"abc");
+        assert_eq!(wire.read(&mut read).unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
+}
