@@ -26,7 +26,7 @@ use super::sql::{self, Answer, Effect};
 use crate::sql_text;
 
 /// The table in between, and how rows go into it and into another.
-const STAGE: &str = "dyno_rows_on_their_way";
+const STAGE: &str = "dyno_staging";
 const TEMPORARY: (OptionStatement, &str) = (OptionStatement::Temporary, ADBC_OPTION_VALUE_ENABLED);
 const REPLACE: (OptionStatement, &str) = (OptionStatement::IngestMode, ADBC_INGEST_OPTION_MODE_REPLACE);
 const APPEND: (OptionStatement, &str) = (OptionStatement::IngestMode, ADBC_INGEST_OPTION_MODE_APPEND);
