@@ -265,3 +265,65 @@ impl DriverSession for HiveSession {
         load::load(self, table, columns, rows)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::net::{Ipv4Addr, TcpListener};
+    use std::sync::mpsc::{RecvTimeoutError, channel};
+
+    use super::*;
+    use crate::hive::thrift;
+    use crate::settings::Environment;
+
+    /// Listens for clients whose statements never end, whatever `cancelled` says to who cancels them.
+    fn endless(cancelled: i32) -> HiveSettings {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                std::thread::spawn(move || serve(stream, cancelled));
+            }
+        });
+        let url = format!("hive2://{address}/?auth=nosasl");
+        HiveSettings::parse(&url, &Environment::empty()).unwrap().unwrap()
+    }
+
+    fn serve(mut stream: TcpStream, cancelled: i32) -> Option<()> {
+        let status = |code| (1, Item::Struct(vec![(1, Item::I32(code)), (5, Item::text("no"))]));
+        loop {
+            let (function, sequence) = thrift::called(&mut stream).ok()?;
+            let returned = match function.as_str() {
+                "OpenSession" => vec![status(0), (2, Item::I32(VERSION)), (3, Item::Struct(Vec::new()))],
+                "ExecuteStatement" => vec![status(0), (2, Item::Struct(vec![(1, Item::text("it"))]))],
+                // Still running.
+                "GetOperationStatus" => vec![status(0), (2, Item::I32(1))],
+                "CancelOperation" => vec![status(cancelled)],
+                _ => vec![status(0)],
+            };
+            stream.write_all(&thrift::answer(&function, sequence, Item::Struct(returned))).ok()?;
+        }
+    }
+
+    #[test]
+    fn a_statement_that_does_not_stop_loses_its_connection() {
+        // The server says that it will stop it, and that it will not.
+        for cancelled in [0, 3] {
+            let mut session = HiveSession::open(&endless(cancelled), &[]).unwrap();
+            let canceller = session.canceller();
+            let error = std::thread::scope(|scope| {
+                let (done, ended) = channel::<()>();
+                scope.spawn(move || {
+                    while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(Duration::from_millis(50)) {
+                        canceller.cancel();
+                    }
+                });
+                let error = session.run("SELECT 1", &mut ()).unwrap_err();
+                drop(done);
+                error
+            });
+            assert_eq!(error.kind, DriverErrorKind::SessionLost, "{error}");
+            assert!(error.message.contains("did not stop a statement"), "{error}");
+        }
+    }
+}

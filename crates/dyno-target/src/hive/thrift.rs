@@ -215,6 +215,26 @@ fn malformed(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what.to_owned())
 }
 
+/// The message by which a server answers a call.
+#[cfg(test)]
+pub(super) fn answer(function: &str, sequence: i32, returned: Item) -> Vec<u8> {
+    let mut message = (VERSION | REPLY).to_be_bytes().to_vec();
+    Item::text(function).write(&mut message);
+    message.extend(sequence.to_be_bytes());
+    Item::Struct(vec![(0, returned)]).write(&mut message);
+    message
+}
+
+/// The function that is called, and the number of the call.
+#[cfg(test)]
+pub(super) fn called(from: &mut dyn Read) -> io::Result<(String, i32)> {
+    let [_, _, _, _] = bytes(from)?;
+    let function = String::from_utf8_lossy(&string(from)?).into_owned();
+    let sequence = i32::from_be_bytes(bytes(from)?);
+    Item::read(from, STRUCT, 0)?;
+    Ok((function, sequence))
+}
+
 #[cfg(test)]
 mod tests {
     use dyno_engine::driver::{RowSink, Value};
@@ -292,11 +312,7 @@ mod tests {
             column(7, vec![Item::text("x"), Item::text("é")]),
         ];
         let set = Item::Struct(vec![(1, Item::I64(0)), (3, Item::List(columns))]);
-        let mut message = (VERSION | REPLY).to_be_bytes().to_vec();
-        Item::text("FetchResults").write(&mut message);
-        message.extend(7_i32.to_be_bytes());
-        Item::Struct(vec![(0, Item::Struct(vec![(3, set)]))]).write(&mut message);
-        message
+        answer("FetchResults", 7, Item::Struct(vec![(3, set)]))
     }
 
     /// What becomes of a reply: its rows, or an error.
