@@ -38,7 +38,7 @@ fn refusal(line: &str) -> String {
 #[cfg(feature = "adbc")]
 #[test]
 fn a_drivers_secrets_are_not_stored() {
-    let line = "tpch -t adbc:x.so?adbc.flight.sql.authorization_header=Bearer%20hidden-one&username=me";
+    let line = "ycsb -t adbc:x.so?adbc.flight.sql.authorization_header=Bearer%20hidden-one&username=me";
     let spec = plan(line).unwrap().spec;
     assert!(!format!("{spec:?}").contains("hidden"), "{spec:?}");
 }
