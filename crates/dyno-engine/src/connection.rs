@@ -65,7 +65,7 @@ impl Connection {
                 wire.open(&endpoint.address, &io.poller).map(|()| Opened::Connecting)
             }
             (Route::Driver(driver), _) => {
-                let session = driver.open(&io.outbox.statements.to_prepare()).map_err(SessionError::from)?;
+                let session = io.watched.open(driver, io.outbox.statements.to_prepare())?;
                 io.watched.set_session(Some(session.canceller()));
                 let (token, answer) = (self.token(), Answer::default());
                 let (request, error) = (None, None);

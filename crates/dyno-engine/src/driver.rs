@@ -3,16 +3,12 @@
 
 use std::fmt::Debug;
 use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use dyno_wire::endpoint::Endpoint;
 use dyno_wire::server_error::{DriverError, DriverErrorKind};
 
 pub use crate::batch::{Batch, BatchForm, ColumnValues, Texts, TypedValues};
 pub use crate::calls::Values;
-use crate::clock::{SECOND_NS, now_ns};
 pub use crate::statement::{Statement, StatementId};
 pub use crate::value::Value;
 
@@ -153,65 +149,5 @@ impl From<&Endpoint> for Route {
 impl From<&Self> for Route {
     fn from(route: &Self) -> Self {
         route.clone()
-    }
-}
-
-/// What a load thread's session is doing, for the engine to watch: the thread itself cannot while the driver blocks.
-#[derive(Default)]
-pub(crate) struct Watched {
-    /// When the operation under way began; 0 for none.
-    began_ns: AtomicU64,
-    /// When it was last asked to stop; 0 for never.
-    cancelled_ns: AtomicU64,
-    canceller: Mutex<Option<Arc<dyn CancelSession>>>,
-    /// The engine has told the thread something that it has not heard yet.
-    is_told: AtomicBool,
-}
-
-/// How long it takes until an operation is asked again to stop: it may have begun as it was asked, and not have heard it.
-const CANCEL_AGAIN_NS: u64 = SECOND_NS / 10;
-
-impl Watched {
-    /// The thread is to hear the engine before it goes on.
-    pub(crate) fn tell(&self) {
-        self.is_told.store(true, Ordering::Release);
-    }
-
-    pub(crate) fn is_told(&self) -> bool {
-        self.is_told.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn hears(&self) {
-        self.is_told.store(false, Ordering::Release);
-    }
-
-    /// The thread has another session from now on, or none.
-    pub(crate) fn set_session(&self, canceller: Option<Arc<dyn CancelSession>>) {
-        *self.canceller.lock().unwrap_or_else(PoisonError::into_inner) = canceller;
-    }
-
-    /// An operation begins.
-    pub(crate) fn begin(&self, now: u64) {
-        self.began_ns.store(now, Ordering::Release);
-    }
-
-    /// It has ended; when it was asked to stop, 0 for never.
-    pub(crate) fn end(&self) -> u64 {
-        self.began_ns.store(0, Ordering::Release);
-        self.cancelled_ns.load(Ordering::Acquire)
-    }
-
-    /// Asks an operation to stop that began before then, now and then until it does.
-    pub(crate) fn cancel_begun_before(&self, then_ns: u64) {
-        let (began_ns, now) = (self.began_ns.load(Ordering::Acquire), now_ns());
-        let is_due = began_ns > 0 && began_ns < then_ns;
-        let cancelled_ns = self.cancelled_ns.load(Ordering::Relaxed);
-        if !is_due || cancelled_ns >= began_ns && now < cancelled_ns + CANCEL_AGAIN_NS {
-            return;
-        }
-        if let Some(canceller) = &*self.canceller.lock().unwrap_or_else(PoisonError::into_inner) {
-            self.cancelled_ns.store(now, Ordering::Release);
-            canceller.cancel();
-        }
     }
 }

@@ -17,13 +17,14 @@ use crate::clock::{nanoseconds, now_ns};
 use crate::collector::Collector;
 pub use crate::collector::StageOutcome;
 use crate::config::EngineConfig;
-use crate::driver::{Route, Watched};
+use crate::driver::Route;
 use crate::error::{EngineError, SessionError};
 use crate::message::{Report, StageStart, ThreadCommand};
 use crate::recorder::Recorder;
 use crate::schedule::{Schedule, SharedArrivals, lock};
 use crate::statement::{Recipient, Statements};
 use crate::thread::{LoadThread, Shared};
+use crate::watched::Watched;
 use crate::workload::Workload;
 
 /// How often the engine looks whether it is to stop.
@@ -298,13 +299,18 @@ impl Engine {
         Ok(())
     }
 
-    /// Stops operations of drivers that outlast their limit, and all of them once the stage waits no longer: their threads
-    /// cannot, as long as the driver blocks.
+    /// Stops operations of drivers that outlast their limit, and all of them once the stage waits no longer, also those that open
+    /// a session: their threads cannot, as long as the driver blocks.
     fn cancel_late(&self, deadline_ns: u64) {
         let now = now_ns();
         let limit_ns = self.shared.config.statement_limit.map_or(u64::MAX, nanoseconds);
         let then_ns = if now >= deadline_ns { now } else { now.saturating_sub(limit_ns) };
-        self.threads.iter().for_each(|handle| handle.watched.cancel_begun_before(then_ns));
+        for Handle { watched, .. } in &self.threads {
+            watched.cancel_begun_before(then_ns);
+            if now >= deadline_ns {
+                watched.give_up_opening();
+            }
+        }
     }
 
     /// The next report; `None` where there is none for a while. A thread that panicked would be waited for in vain.
@@ -321,7 +327,7 @@ impl Engine {
         for handle in &self.threads {
             // A thread that is gone shows itself when its report is waited for.
             let _ = handle.commands.send(command.clone());
-            handle.watched.tell();
+            handle.watched.set_has_command(true);
             let _ = rustix::io::write(&handle.wake, &1u64.to_ne_bytes());
         }
     }
@@ -333,7 +339,8 @@ impl Drop for Engine {
         let blocks = self.is_blocking();
         let hang_up = |Handle { commands, wake, joined, watched }| {
             drop(commands);
-            watched.tell();
+            watched.give_up_opening();
+            watched.set_has_command(true);
             let _ = rustix::io::write(wake, &1u64.to_ne_bytes());
             (joined, watched)
         };

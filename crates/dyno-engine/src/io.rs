@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use crate::driver::Watched;
 use crate::poller::Poller;
 use crate::request::Outbox;
 use crate::statement::Statements;
+use crate::watched::Watched;
 
 /// Bytes read from a socket at once. Replies of more are read in parts.
 const INBOX_BYTES: usize = 64 * 1024;

@@ -33,5 +33,6 @@ mod statement;
 mod thread;
 mod transacting;
 mod value;
+mod watched;
 mod wire_connection;
 pub mod workload;

@@ -16,7 +16,7 @@ use crate::cancel::StatementLimit;
 use crate::clock::{nanoseconds, now_ns};
 use crate::config::{EngineConfig, Share};
 use crate::connector::Connector;
-use crate::driver::{Route, Watched};
+use crate::driver::Route;
 use crate::eager::Eagerness;
 use crate::error::SessionError;
 use crate::io::{Io, Received};
@@ -31,6 +31,7 @@ use crate::session::{SessionState, Timers, are_lost, is_busy};
 use crate::stage::Stage;
 use crate::statement::Statements;
 use crate::transacting::{Next, Rules};
+use crate::watched::Watched;
 use crate::workload::Workload;
 
 /// The token of the event that wakes a thread for a command; sessions have their index.
@@ -183,7 +184,7 @@ impl LoadThread {
                 && (self.load.read_ns < until_ns || self.blocks && at == 0)
             {
                 // What the engine said while the driver blocked comes before the answer: the load may have ended.
-                if self.blocks && at > 0 && self.load.io.watched.is_told() {
+                if self.blocks && at > 0 && self.load.io.watched.has_command() {
                     break;
                 }
                 let index = self.load.just_sent[at];
@@ -206,7 +207,7 @@ impl LoadThread {
     /// False when the engine has hung up.
     fn take_commands(&mut self) -> bool {
         let mut count = [0; 8];
-        self.load.io.watched.hears();
+        self.load.io.watched.set_has_command(false);
         // Only to make it unready again; what it counts is of no interest.
         let _ = rustix::io::read(&self.wake, &mut count);
         loop {

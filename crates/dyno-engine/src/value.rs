@@ -17,6 +17,12 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
+    /// A Boolean as PostgreSQL writes it, so that the answers of products agree.
+    #[must_use]
+    pub fn boolean(value: bool) -> Self {
+        Self::Text(if value { b"t" } else { b"f" })
+    }
+
     /// Binds it as text, as libpq does.
     #[inline]
     fn bind_postgres(self, bind: &mut BindWriter<'_>) {

@@ -51,7 +51,8 @@ pub struct DriverTarget {
     pub url: String,
     /// The database's name.
     pub database: String,
-    pub password: Option<Password>,
+    /// What the database is told and nobody is shown.
+    pub passwords: Vec<Password>,
     pub capabilities: Capabilities,
 }
 

@@ -87,9 +87,21 @@ impl<T: Send + 'static> Apart<T> {
     /// # Errors
     /// As [`Apart::end`].
     pub(crate) fn end_within(&self, time: Duration) -> io::Result<Option<T>> {
+        self.end_before(time, is_requested)
+    }
+
+    /// The same for what is asked behind the load, as far as there is time for that.
+    ///
+    /// # Errors
+    /// `Interrupted` where that time is over.
+    pub(crate) fn end_behind(&self, time: Duration) -> io::Result<Option<T>> {
+        self.end_before(time, || deadline_behind().is_some_and(|deadline| Instant::now() >= deadline))
+    }
+
+    fn end_before(&self, time: Duration, is_over: impl Fn() -> bool) -> io::Result<Option<T>> {
         let began = Instant::now();
         loop {
-            if is_requested() {
+            if is_over() {
                 return Err(io::Error::new(io::ErrorKind::Interrupted, "interrupted"));
             }
             let left = time.saturating_sub(began.elapsed());

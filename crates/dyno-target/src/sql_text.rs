@@ -5,10 +5,27 @@ use std::fmt::Write as _;
 
 use dyno_engine::driver::{Operation, Statement, Value, Values};
 
+/// What of a product's SQL is no statement's end, beside `'…'`, `"…"`, `-- …` and `/* … */`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Quotes {
+    /// In quotes a character behind a backslash ends nothing.
+    pub(crate) backslashes: bool,
+    /// Names in backticks.
+    pub(crate) backticks: bool,
+    /// `$$ … $$` and `$tag$ … $tag$`.
+    pub(crate) dollars: bool,
+    /// Comments that begin with `# ` or `#!`.
+    pub(crate) hashes: bool,
+}
+
 /// The statements that an operation comes to, where those that a session was opened with are `known`.
-pub(crate) fn of_operation<'a>(operation: Operation<'a>, known: &[Statement]) -> Vec<Cow<'a, str>> {
+pub(crate) fn of_operation<'a>(
+    operation: Operation<'a>,
+    known: &[Statement],
+    quotes: Quotes,
+) -> Vec<Cow<'a, str>> {
     match operation {
-        Operation::Sql(sql) => statements(sql).into_iter().map(Cow::Borrowed).collect(),
+        Operation::Sql(sql) => statements(sql, quotes).map(Cow::Borrowed).collect(),
         Operation::Statement { id, values } => {
             let statement = known.get(usize::from(id.0));
             statement.map(|statement| with_values(statement, values).into()).into_iter().collect()
@@ -16,51 +33,105 @@ pub(crate) fn of_operation<'a>(operation: Operation<'a>, known: &[Statement]) ->
     }
 }
 
-/// The statements of a text: a `;` ends one where it stands in no quotes and in no comment.
-pub(crate) fn statements(sql: &str) -> Vec<&str> {
-    let bytes = sql.as_bytes();
-    let (mut found, mut begun, mut at) = (Vec::new(), 0, 0);
-    while let Some(&byte) = bytes.get(at) {
-        at = match byte {
-            b';' => {
-                found.push(sql.get(begun..at).unwrap_or_default());
-                begun = at + 1;
-                begun
-            }
-            b'\'' | b'"' | b'`' => behind_quotes(bytes, at),
-            b'-' if bytes.get(at + 1) == Some(&b'-') => behind(sql, at, "\n"),
-            b'/' if bytes.get(at + 1) == Some(&b'*') => behind(sql, at + 2, "*/"),
-            _ => at + 1,
+/// The statements of a text, without what is between them.
+pub(crate) fn statements(sql: &str, quotes: Quotes) -> impl Iterator<Item = &str> {
+    let mut rest = sql;
+    let pieces = std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (piece, behind) = rest.split_at_checked(end(rest.as_bytes(), quotes)).unwrap_or((rest, ""));
+        rest = behind.get(1..).unwrap_or_default();
+        Some(piece.trim())
+    });
+    pieces.filter(move |piece| !behind_blanks(piece, quotes).is_empty())
+}
+
+/// A text behind the blanks and comments that it begins with.
+pub(crate) fn behind_blanks(mut sql: &str, quotes: Quotes) -> &str {
+    loop {
+        sql = sql.trim_start();
+        let comment = comment(sql.as_bytes(), quotes);
+        if comment == 0 {
+            return sql;
+        }
+        sql = sql.get(comment..).unwrap_or_default();
+    }
+}
+
+/// The place of the first `;` that stands in neither quotes nor a comment.
+fn end(sql: &[u8], quotes: Quotes) -> usize {
+    let mut at = 0;
+    while let Some(rest @ [byte, ..]) = sql.get(at..) {
+        at += match byte {
+            b';' => return at,
+            b'\'' | b'"' => quoted(rest, quotes),
+            b'`' if quotes.backticks => quoted(rest, quotes),
+            b'$' if quotes.dollars => dollars(rest),
+            byte if is_of_word(*byte) => word(rest, quotes),
+            _ => comment(rest, quotes).max(1),
         };
     }
-    found.push(sql.get(begun..).unwrap_or_default());
-    found.iter().map(|one| one.trim()).filter(|one| !one.is_empty()).collect()
+    sql.len()
 }
 
-fn behind(sql: &str, from: usize, end: &str) -> usize {
-    let rest = sql.get(from..).unwrap_or_default();
-    rest.find(end).map_or(sql.len(), |found| from + found + end.len())
+fn is_of_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii()
 }
 
-/// A doubled quote ends quotes and begins others, which comes to the same.
-fn behind_quotes(bytes: &[u8], opened: usize) -> usize {
-    let mut at = opened + 1;
-    while let Some(&byte) = bytes.get(at) {
-        match byte {
-            b'\\' => at += 2,
-            byte if Some(&byte) == bytes.get(opened) => return at + 1,
-            _ => at += 1,
-        }
+/// How long a name or number is that begins here. A `$` in it begins nothing.
+fn word(sql: &[u8], quotes: Quotes) -> usize {
+    let goes_on = |byte: &&u8| is_of_word(**byte) || **byte == b'$' && quotes.dollars;
+    sql.iter().take_while(goes_on).count()
+}
+
+/// The same of a text in quotes. A quote in it is doubled, which reads as two texts.
+fn quoted(sql: &[u8], quotes: Quotes) -> usize {
+    let mut at = 1;
+    while let Some(&byte) = sql.get(at) {
+        at += match byte {
+            b'\\' if quotes.backslashes => 2,
+            byte if Some(&byte) == sql.first() => return at + 1,
+            _ => 1,
+        };
     }
-    at
+    sql.len()
+}
+
+/// The same of `$tag$ … $tag$`; 1 where none begins.
+fn dollars(sql: &[u8]) -> usize {
+    let name = sql.iter().skip(1).take_while(|byte| is_of_word(**byte)).count();
+    let is_tag = sql.get(name + 1) == Some(&b'$') && !sql.get(1).is_some_and(u8::is_ascii_digit);
+    if !is_tag {
+        return 1;
+    }
+    let (tag, text) = sql.split_at(name + 2);
+    text.windows(tag.len()).position(|it| it == tag).map_or(sql.len(), |length| length + 2 * tag.len())
+}
+
+/// The same of a comment; 0 where none begins.
+fn comment(sql: &[u8], quotes: Quotes) -> usize {
+    match sql {
+        [b'-', b'-', ..] => line(sql),
+        [b'#', b' ' | b'!', ..] if quotes.hashes => line(sql),
+        [b'/', b'*', text @ ..] => {
+            text.windows(2).position(|it| it == b"*/").map_or(sql.len(), |length| length + 4)
+        }
+        _ => 0,
+    }
+}
+
+fn line(sql: &[u8]) -> usize {
+    sql.iter().position(|byte| *byte == b'\n').unwrap_or(sql.len())
 }
 
 /// Whether a statement's answer is rows that are sent while it still runs.
-pub(crate) fn returns_rows(sql: &str) -> bool {
+pub(crate) fn returns_rows(sql: &str, quotes: Quotes) -> bool {
     const WORDS: [&str; 9] =
         ["select", "with", "show", "describe", "desc", "explain", "exists", "from", "values"];
-    let word: String = sql.trim_start().chars().take_while(char::is_ascii_alphabetic).collect();
-    sql.trim_start().starts_with('(') || WORDS.iter().any(|it| it.eq_ignore_ascii_case(&word))
+    let sql = behind_blanks(sql, quotes);
+    let word: String = sql.chars().take_while(char::is_ascii_alphabetic).collect();
+    sql.starts_with('(') || WORDS.iter().any(|it| it.eq_ignore_ascii_case(&word))
 }
 
 /// A statement with its values in the place of the parameters; one without a value is NULL.
@@ -84,35 +155,77 @@ fn literal(value: Value<'_>, sql: &mut String) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    const NONE: Quotes = Quotes { backslashes: false, backticks: false, dollars: false, hashes: false };
+    const ALL: Quotes = Quotes { backslashes: true, backticks: true, dollars: true, hashes: true };
 
     #[test]
     fn a_semicolon_ends_a_statement_only_where_it_is_one() {
-        for (sql, expected) in [
-            ("SELECT 1", &["SELECT 1"][..]),
-            ("SELECT 1; SELECT 2 ;", &["SELECT 1", "SELECT 2"]),
-            (r"SELECT ';', 'it\';s', 'a''b;' ; x", &[r"SELECT ';', 'it\';s', 'a''b;'", "x"]),
-            ("SELECT `a;b`, \"c;d\" -- e;f\n; g", &["SELECT `a;b`, \"c;d\" -- e;f", "g"]),
-            ("a /* ; */ b; c", &["a /* ; */ b", "c"]),
-            ("'é;'; é", &["'é;'", "é"]),
-            (" ;; ", &[]),
-            ("'never ends; ", &["'never ends;"]),
-            (r"'ends so\", &[r"'ends so\"]),
-            ("/* never ends; ", &["/* never ends;"]),
+        let escapes = Quotes { backslashes: true, backticks: true, ..NONE };
+        let dollars = Quotes { dollars: true, ..NONE };
+        for (quotes, sql, expected) in [
+            (NONE, "SELECT 1", &["SELECT 1"][..]),
+            (NONE, "SELECT 1; SELECT 2 ;", &["SELECT 1", "SELECT 2"]),
+            (NONE, "BEGIN; SELECT 'a;''b', \";\"; COMMIT;", &["BEGIN", "SELECT 'a;''b', \";\"", "COMMIT"]),
+            (NONE, "a /* ; */ b; c", &["a /* ; */ b", "c"]),
+            (NONE, " ; ;-- nothing", &[]),
+            (NONE, "SELECT 1; /* nothing */ -- more", &["SELECT 1"]),
+            (NONE, "'é;'; é", &["'é;'", "é"]),
+            (NONE, " ;; ", &[]),
+            (NONE, "'never ends; /* ", &["'never ends; /*"]),
+            (NONE, "/* never ends; ", &[]),
+            (NONE, r"SELECT '\'; x", &[r"SELECT '\'", "x"]),
+            (NONE, "SELECT $$; $$", &["SELECT $$", "$$"]),
+            (escapes, r"SELECT ';', 'it\';s', 'a''b;' ; x", &[r"SELECT ';', 'it\';s', 'a''b;'", "x"]),
+            (escapes, "SELECT `a;b`, \"c;d\" -- e;f\n; g", &["SELECT `a;b`, \"c;d\" -- e;f", "g"]),
+            (escapes, r"'ends so\", &[r"'ends so\"]),
+            (
+                dollars,
+                "SELECT 1 -- one; \n; /* ; */ ; SELECT $1, $$ ; $$, $a$;$$;$a$",
+                &["SELECT 1 -- one;", "SELECT $1, $$ ; $$, $a$;$$;$a$"],
+            ),
+            (dollars, "SELECT a$b$; c$b$", &["SELECT a$b$", "c$b$"]),
+            (
+                ALL,
+                "SELECT $$a;b$$; SELECT 1 # one; \n, 2 #! two;\n",
+                &["SELECT $$a;b$$", "SELECT 1 # one; \n, 2 #! two;"],
+            ),
+            (ALL, "SELECT $$a;é", &["SELECT $$a;é"]),
         ] {
-            assert_eq!(statements(sql), expected, "{sql}");
+            assert_eq!(statements(sql, quotes).collect::<Vec<_>>(), expected, "{sql}");
+        }
+    }
+
+    proptest! {
+        /// Nothing is lost but what is between statements, and nothing panics.
+        #[test]
+        fn any_text_is_taken_apart(sql in r"([a-z;'\x60$#\\/* \n-]|é|--|/\*|\*/|\$\$){0,30}", all in any::<bool>()) {
+            let quotes = if all { ALL } else { NONE };
+            let found: Vec<&str> = statements(&sql, quotes).collect();
+            let mut rest = sql.as_str();
+            for one in found {
+                rest = rest.split_once(one).unwrap().1;
+            }
+            let _ = returns_rows(&sql, quotes);
         }
     }
 
     #[test]
     fn rows_are_told_from_effects() {
-        for sql in
-            ["SELECT 1", " with x as (select 1) select 2", "(SELECT 1) UNION ALL SELECT 2", "show tables"]
-        {
-            assert!(returns_rows(sql), "{sql}");
+        for sql in [
+            "SELECT 1",
+            " with x as (select 1) select 2",
+            "(SELECT 1) UNION ALL SELECT 2",
+            "show tables",
+            "-- why\n/* what */ SELECT 1",
+        ] {
+            assert!(returns_rows(sql, ALL), "{sql}");
         }
-        for sql in ["INSERT INTO t SELECT 1", "CREATE TABLE t (a Int8)", "", "selecting"] {
-            assert!(!returns_rows(sql), "{sql}");
+        for sql in ["INSERT INTO t SELECT 1", "CREATE TABLE t (a Int8)", "", "selecting", "-- SELECT"] {
+            assert!(!returns_rows(sql, ALL), "{sql}");
         }
     }
 

@@ -99,7 +99,7 @@ impl Target {
         match self {
             Self::Postgres(settings) => settings.passwords().collect(),
             Self::MySql(settings) => settings.password().into_iter().collect(),
-            Self::Driver(target) => target.password.iter().collect(),
+            Self::Driver(target) => target.passwords.iter().collect(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
+use std::net::{Ipv4Addr, TcpListener};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -11,6 +12,7 @@ use std::time::Duration;
 use dyno_engine::config::EngineConfig;
 use dyno_engine::driver::{Batch, Driver, DriverSession, Operation, Route, RowSink, Value};
 use dyno_engine::engine::{Engine, Observation};
+use dyno_engine::error::EngineError;
 use dyno_engine::request::{Request, Statement};
 use dyno_engine::workload::{Answer, Client, ClientIdentity, StatementId, Step, TransactionType, Workload};
 use dyno_results::event::{Interval, StageKind};
@@ -94,6 +96,31 @@ fn values_come_back_with_their_types() {
             "{kind:?}"
         );
     }
+}
+
+#[test]
+fn an_answer_in_another_format_is_an_error() {
+    for kind in KINDS {
+        let Some(server) = ClickHouse::start(kind) else { continue };
+        let mut connection = connect(&server.url());
+        for format in ["JSON", "TSV", "CSV", "JSONEachRow"] {
+            let error =
+                connection.query(&format!("SELECT number FROM numbers(3) FORMAT {format}")).unwrap_err();
+            assert!(error.to_string().contains("OTHER_FORMAT"), "{kind:?}: {error}");
+            // The session goes on.
+            assert_eq!(connection.query("SELECT 7").unwrap()[0].text(0), Some("7"));
+        }
+    }
+}
+
+#[test]
+fn a_text_is_taken_apart_as_the_server_reads_it() {
+    let Some(server) = ClickHouse::start(ClickHouseKind::Engine) else { return };
+    let mut seen = Seen::default();
+    let sql = "SELECT $$a;b$$ AS x; # one;\nSELECT 'c\\';d' AS y -- two;\n; /* nothing; */";
+    let executed = open(&server.url()).execute(Operation::Sql(sql), &mut seen).unwrap();
+    assert_eq!((executed.statements, executed.rows), (2, 2));
+    assert_eq!(seen.0, ["x", "\"a;b\"", "y", "\"c';d\""]);
 }
 
 #[test]
@@ -218,6 +245,18 @@ fn a_query_is_stopped_from_another_thread() {
 }
 
 #[test]
+fn a_query_that_does_not_stop_is_left() {
+    let Some(server) = ClickHouse::start(ClickHouseKind::Server) else { return };
+    let mut connection = connect(&server.url());
+    connection.set_answer_timeout(Duration::from_millis(200));
+    // The server says that it stops it, and looks for that between blocks of rows only: this is one.
+    let error =
+        connection.query("SELECT sleep(3), sleep(2.9), sleep(2.8), sleep(2.7)").unwrap_err().to_string();
+    assert!(error.contains("did not stop a query") && error.contains("CONNECTION_LOST"), "{error}");
+    assert!(connection.is_broken());
+}
+
+#[test]
 fn a_server_that_goes_loses_its_sessions() {
     for kind in KINDS {
         let Some(mut server) = ClickHouse::start(kind) else { continue };
@@ -256,6 +295,33 @@ fn a_server_that_is_silent_is_left() {
     signal("-CONT", &server);
     assert!(error.contains("did not stop a query") && error.contains("CONNECTION_LOST"), "{error}");
     assert!(connection.is_broken());
+}
+
+/// A port where connections are made and nothing is ever said.
+fn silent() -> (TcpListener, String) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let url = format!("clickhouse://{}/", listener.local_addr().unwrap());
+    (listener, url)
+}
+
+#[test]
+fn a_port_that_says_nothing_is_given_up() {
+    let (_listener, url) = silent();
+    let error = refused(&url);
+    assert!(error.contains("NO_CONNECTION") && error.contains("did not answer in time"), "{error}");
+}
+
+#[test]
+fn clients_that_are_being_connected_can_be_stopped() {
+    let (_listener, url) = silent();
+    let (types, statements) = (["all".to_owned()], [Statement::new("SELECT 1")]);
+    let workload: Arc<dyn Workload> = Arc::new(Load { types, statements });
+    let mut engine = Engine::start(Route::Driver(driver(&url)), &workload, EngineConfig::new(1)).unwrap();
+    // Looked at when the clients have begun to connect.
+    let connected = engine.connect(2, &AtomicBool::new(true), &mut |_| {});
+    assert!(matches!(connected, Err(EngineError::Stopped)), "{connected:?}");
+    // Ends its threads.
+    drop(engine);
 }
 
 fn are_stopped(pid: u32) -> bool {

@@ -77,7 +77,7 @@ fn answers_have_their_names_and_values() {
         ("1.5::FLOAT", "1.5"),
         ("-0.05::DECIMAL(15, 2)", "-0.05"),
         ("12::DECIMAL(15, 2)", "12.00"),
-        ("true", "true"),
+        ("true", "t"),
         ("DATE '1998-12-01'", "1998-12-01"),
         ("TIME '01:02:03.5'", "01:02:03.500"),
         ("TIMESTAMP '1998-12-01 01:02:03'", "1998-12-01 01:02:03"),
@@ -385,6 +385,24 @@ fn any_library_with_a_driver_can_be_named() {
     assert_eq!(all(&mut target.connect().unwrap(), "SELECT a, b FROM part ORDER BY a"), ["1|NULL", "2|NULL"]);
     let data = inspect::data(&mut connection, "any", "w", None, &["part"]).unwrap();
     assert_eq!(data.tables[0].rows, Some(2));
+}
+
+#[test]
+fn no_error_repeats_what_may_be_a_secret() {
+    let Some(duck) = Duck::new() else { return };
+    let (library, file) = (duck.library.display(), duck.file().display().to_string());
+    // Of an unknown driver nobody knows what the option means.
+    let secret = duck.directory.path().join("hidden-one").display().to_string();
+    let name =
+        format!("adbc:{library}?entrypoint=duckdb_adbc_init&path={file}&temp_directory={secret}&threads=1");
+    let target = parse(&name).unwrap();
+    assert!(!target.url().contains("hidden") && !format!("{target:?}").contains("hidden"), "{target:?}");
+    let remembered = target.passwords().iter().any(|password| password.reveal() == secret);
+    assert!(remembered);
+    let mut connection = target.connect().unwrap();
+    let error = connection.query(&format!("SELECT error('at {secret}')")).unwrap_err();
+    let QueryError::Server { error, .. } = error else { panic!("{error}") };
+    assert!(error.message().contains("at ***"), "{error:?}");
 }
 
 /// Adds to an account and notes that with values of each type, within a transaction.

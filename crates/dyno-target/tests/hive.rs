@@ -109,7 +109,7 @@ fn values_come_back_with_their_types(server: &Spark) {
         seen.0,
         [
             "a b c d e f g h i j k l",
-            "Integer(-5) Integer(6) Integer(7) Integer(8) Double(0.5) Double(2.5) \"true\" \"it's ü\" \"1998-12-01\" \"-3.10\" \
+            "Integer(-5) Integer(6) Integer(7) Integer(8) Double(0.5) Double(2.5) \"t\" \"it's ü\" \"1998-12-01\" \"-3.10\" \
              Null \"2020-01-02 03:04:05\"",
             "id",
             "y",

@@ -2,6 +2,7 @@
 //! open it a second time, and write to it from two places.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,6 +13,7 @@ use adbc_driver_manager::{ManagedConnection, ManagedDatabase, ManagedDriver};
 use dyno_wire::server_error::DriverError;
 
 use super::error::{of_library, own};
+use super::options::DatabaseOption;
 use super::settings::{AdbcSettings, LIBRARY_VARIABLE};
 
 /// What the system looks for where nobody names DuckDB's library.
@@ -31,9 +33,15 @@ struct Open {
 }
 
 /// A user of an open database; with the last one it is closed.
-#[derive(Debug)]
 pub(super) struct SharedDatabase {
     key: String,
+}
+
+/// The key of one that has no file holds what it was told.
+impl fmt::Debug for SharedDatabase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SharedDatabase")
+    }
 }
 
 impl SharedDatabase {
@@ -89,9 +97,11 @@ impl Drop for SharedDatabase {
     }
 }
 
-/// The settings by which an open file of DuckDB was named.
-pub(super) fn named_settings(file: &Path) -> Vec<(String, String)> {
-    open_ones().get(&key_of_file(file)).map(|open| open.settings.options().to_vec()).unwrap_or_default()
+/// The names of the settings with which an open file of DuckDB was named.
+pub(super) fn named_settings(file: &Path) -> Vec<String> {
+    let open = open_ones();
+    let options = open.get(&key_of_file(file)).map(|open| open.settings.options());
+    options.unwrap_or_default().iter().map(|option| option.name().to_owned()).collect()
 }
 
 fn open_ones() -> MutexGuard<'static, BTreeMap<String, Open>> {
@@ -101,7 +111,10 @@ fn open_ones() -> MutexGuard<'static, BTreeMap<String, Open>> {
 fn key(settings: &AdbcSettings) -> String {
     match settings.file() {
         Some(file) => key_of_file(&file),
-        None => format!("{settings:?}"),
+        None => {
+            let options = settings.options().iter().map(|option| (option.name(), option.value()));
+            format!("{:?}", (settings.library(), settings.entrypoint(), options.collect::<Vec<_>>()))
+        }
     }
 }
 
@@ -118,11 +131,11 @@ fn open_database(settings: &AdbcSettings) -> Result<ManagedDatabase, DriverError
         Some(_) => load_duckdb(settings)?,
         None => load_any(settings)?,
     };
-    let path = settings.file().map(|file| ("path".to_owned(), file.display().to_string()));
-    let quiet = settings.file().map(|_| QUIET.map(|(name, value)| (name.to_owned(), value.to_owned())));
-    let options = path.iter().chain(quiet.iter().flatten()).chain(settings.options());
+    let path = settings.file().map(|file| file.display().to_string());
+    let of_file = path.iter().flat_map(|path| std::iter::once(("path", path.as_str())).chain(QUIET));
+    let named = settings.options().iter().map(|option| (option.name(), option.value()));
     let options =
-        options.map(|(name, value)| (OptionDatabase::from(name.as_str()), OptionValue::from(value.as_str())));
+        of_file.chain(named).map(|(name, value)| (OptionDatabase::from(name), OptionValue::from(value)));
     driver.new_database_with_opts(options).map_err(|error| explained(of_library(&error), settings))
 }
 
@@ -178,7 +191,7 @@ fn explained(mut error: DriverError, settings: &AdbcSettings) -> DriverError {
     if error.message.contains("Failed to set configuration option")
         || error.message.contains("not recognized")
     {
-        let names: Vec<&str> = settings.options().iter().map(|(name, _)| name.as_str()).collect();
+        let names: Vec<&str> = settings.options().iter().map(DatabaseOption::name).collect();
         error.message += &format!(
             "; the target names {}: `SELECT name FROM duckdb_settings()` lists what there is",
             names.join(", ")

@@ -7,6 +7,7 @@ mod columns;
 mod database;
 mod duckdb;
 mod error;
+mod options;
 mod rows;
 mod session;
 mod settings;
@@ -51,7 +52,7 @@ fn target(settings: AdbcSettings, protocol: &'static str) -> DriverTarget {
     DriverTarget {
         url: settings.url(),
         database: settings.place(),
-        password: None,
+        passwords: settings.passwords(),
         capabilities: Capabilities {
             protocol,
             short_name: settings.kind(),
@@ -85,7 +86,7 @@ impl Driver for AdbcDriver {
     fn open(&self, statements: &[Statement]) -> Result<Box<dyn DriverSession>, DriverError> {
         let opened = SharedDatabase::open(&self.settings).and_then(|database| {
             let database = self.kept.get_or_init(|| database).clone();
-            AdbcSession::new(database, statements)
+            AdbcSession::new(database, &self.settings, statements)
         });
         match opened {
             Ok(session) => Ok(Box::new(session)),

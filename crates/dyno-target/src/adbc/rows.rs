@@ -85,9 +85,7 @@ fn cell(array: &dyn Array, row: usize) -> Cell<'_> {
     }
     match array.data_type() {
         DataType::Null => Cell::Value(Value::Null),
-        DataType::Boolean => {
-            Cell::Value(Value::Text(if array.as_boolean().value(row) { b"true" } else { b"false" }))
-        }
+        DataType::Boolean => Cell::Value(Value::boolean(array.as_boolean().value(row))),
         DataType::Int8 => integer!(Int8Type),
         DataType::Int16 => integer!(Int16Type),
         DataType::Int32 => integer!(Int32Type),

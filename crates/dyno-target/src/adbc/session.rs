@@ -21,10 +21,12 @@ use super::columns;
 use super::database::SharedDatabase;
 use super::error::{of_library, own};
 use super::rows;
+use super::settings::AdbcSettings;
 use super::sql::{self, Answer, Effect};
+use crate::sql_text;
 
 /// The table in between, and how rows go into it and into another.
-const STAGE: &str = "dyno_rows_on_their_way";
+const STAGE: &str = "dyno_staging";
 const TEMPORARY: (OptionStatement, &str) = (OptionStatement::Temporary, ADBC_OPTION_VALUE_ENABLED);
 const REPLACE: (OptionStatement, &str) = (OptionStatement::IngestMode, ADBC_INGEST_OPTION_MODE_REPLACE);
 const APPEND: (OptionStatement, &str) = (OptionStatement::IngestMode, ADBC_INGEST_OPTION_MODE_APPEND);
@@ -38,6 +40,8 @@ pub(super) struct AdbcSession {
     in_transaction: bool,
     /// Whether rows can be appended to a table as they come.
     appends: bool,
+    /// What no error may repeat.
+    settings: AdbcSettings,
     /// Last, so that the database outlives the connection.
     _database: SharedDatabase,
 }
@@ -74,6 +78,7 @@ impl AdbcSession {
     /// Prepares the statements, so that what is wrong with one shows before the load.
     pub(super) fn new(
         database: SharedDatabase,
+        settings: &AdbcSettings,
         statements: &[driver::Statement],
     ) -> Result<Self, DriverError> {
         let mut connection = database.connect()?;
@@ -95,6 +100,7 @@ impl AdbcSession {
             connection,
             canceller: Arc::new(canceller),
             in_transaction: false,
+            settings: settings.clone(),
             appends: database.reports_appends(),
             _database: database,
         })
@@ -103,7 +109,7 @@ impl AdbcSession {
     fn execute_text(&mut self, text: &str, rows: &mut dyn RowSink) -> Result<Executed, DriverError> {
         let was_in_transaction = self.in_transaction;
         let mut all = Executed::default();
-        for sql in sql::statements(text) {
+        for sql in sql_text::statements(text, sql::QUOTES) {
             match self.execute_one(sql, rows) {
                 Ok(one) => all.add(one),
                 Err(error) => {
@@ -200,7 +206,7 @@ impl AdbcSession {
         if self.canceller.asked.load(Ordering::Relaxed) && is_interrupted {
             error.kind = DriverErrorKind::Cancelled;
         }
-        error
+        self.settings.without_secrets(error)
     }
 }
 

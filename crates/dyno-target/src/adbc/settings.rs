@@ -3,12 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
+use dyno_wire::endpoint::Password;
 use dyno_wire::server_error::DriverError;
 
 use super::Named;
-use crate::settings::is_secret;
+use super::options::DatabaseOption;
+use crate::settings::TargetError;
 use crate::settings::url::{decode, encode_query, malformed};
-use crate::settings::{TargetError, without_password};
 
 /// The schemes.
 pub(super) const DUCKDB: &str = "duckdb";
@@ -30,7 +31,7 @@ pub(super) struct AdbcSettings {
     /// DuckDB's; another database is named by an option.
     file: Option<PathBuf>,
     /// What the database is told, in the order in which the target says it.
-    options: Vec<(String, String)>,
+    options: Vec<DatabaseOption>,
 }
 
 impl AdbcSettings {
@@ -59,9 +60,9 @@ impl AdbcSettings {
             file: Some(file.into()),
             options: Vec::new(),
         };
-        for (name, value) in parameters {
-            match name.as_str() {
-                DRIVER => settings.library = Some(value),
+        for option in parameters {
+            match option.name() {
+                DRIVER => settings.library = Some(option.value().to_owned()),
                 "path" | "uri" => {
                     return Err(TargetError::UnsupportedParameter {
                         name: "path",
@@ -69,10 +70,10 @@ impl AdbcSettings {
                     });
                 }
                 // The library would take it for a setting that is set later, and say so much later.
-                _ if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') => {
-                    return Err(TargetError::UnknownParameter { name, suggestion: None });
+                name if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') => {
+                    return Err(TargetError::UnknownParameter { name: name.to_owned(), suggestion: None });
                 }
-                _ => settings.options.push((name, value)),
+                _ => settings.options.push(option),
             }
         }
         Ok(settings)
@@ -85,8 +86,8 @@ impl AdbcSettings {
                 "name a driver of ADBC: adbc:/path/to/library.so, or the name of its manifest",
             ));
         }
-        let entrypoint = options.iter().position(|(name, _)| name == ENTRYPOINT);
-        let entrypoint = entrypoint.map(|place| options.remove(place).1);
+        let entrypoint = options.iter().position(|option| option.name() == ENTRYPOINT);
+        let entrypoint = entrypoint.map(|place| options.remove(place).value().to_owned());
         Ok(Self { kind: ANY, library: Some(library), entrypoint, file: None, options })
     }
 
@@ -109,7 +110,7 @@ impl AdbcSettings {
         Some(std::path::absolute(file).unwrap_or_else(|_| file.to_owned()))
     }
 
-    pub(super) fn options(&self) -> &[(String, String)] {
+    pub(super) fn options(&self) -> &[DatabaseOption] {
         &self.options
     }
 
@@ -122,13 +123,13 @@ impl AdbcSettings {
     }
 
     pub(super) fn is_read_only(&self) -> bool {
-        let read_only = |(name, value): &(String, String)| {
-            name == "access_mode" && value.eq_ignore_ascii_case("read_only")
+        let read_only = |option: &DatabaseOption| {
+            option.name() == "access_mode" && option.value().eq_ignore_ascii_case("read_only")
         };
         self.file.is_some() && self.options.iter().any(read_only)
     }
 
-    /// The target as it can be named again, without what may be a password.
+    /// The target as it can be named again, without what may be a secret.
     pub(super) fn url(&self) -> String {
         let place =
             self.file.as_deref().and_then(Path::to_str).or(self.library.as_deref()).unwrap_or_default();
@@ -136,20 +137,37 @@ impl AdbcSettings {
             self.library.as_deref().filter(|_| self.file.is_some()).map(|library| (DRIVER, library));
         let entrypoint =
             self.entrypoint.as_deref().filter(|_| self.file.is_none()).map(|it| (ENTRYPOINT, it));
-        let options = self.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let shown = library.into_iter().chain(entrypoint).chain(options).filter(|(name, _)| !is_secret(name));
-        let shown: Vec<String> = shown
-            .map(|(name, value)| format!("{}={}", encode_query(name), encode_query(&without_password(value))))
+        let own = library.into_iter().chain(entrypoint).map(|(name, value)| (name, value.to_owned()));
+        let options = self.options.iter().filter_map(|option| Some((option.name(), self.shown(option)?)));
+        let shown: Vec<String> = own
+            .chain(options)
+            .map(|(name, value)| format!("{}={}", encode_query(name), encode_query(&value)))
             .collect();
         let before = if shown.is_empty() { "" } else { "?" };
         format!("{}:{}{before}{}", self.kind, encode_query(place), shown.join("&"))
     }
 
+    /// What may be shown of an option; `None` for nothing.
+    fn shown(&self, option: &DatabaseOption) -> Option<String> {
+        match self.file {
+            Some(_) => option.shown_of_duckdb(),
+            None => option.shown_of_any(),
+        }
+    }
+
+    /// What is told to the database and not shown, in each form in which it may come up again.
+    pub(super) fn passwords(&self) -> Vec<Password> {
+        let hides = |option: &&DatabaseOption| self.shown(option).as_deref() != Some(option.value());
+        self.options.iter().filter(hides).flat_map(DatabaseOption::secrets).collect()
+    }
+
     /// The library may repeat in an error what it was told.
     pub(super) fn without_secrets(&self, mut error: DriverError) -> DriverError {
-        for (name, value) in self.options.iter().filter(|(_, value)| !value.is_empty()) {
-            let shown = if is_secret(name) { "***".to_owned() } else { without_password(value) };
-            error.message = error.message.replace(value, &shown);
+        let mut passwords = self.passwords();
+        // The whole of one before what is a part of it.
+        passwords.sort_by_key(|password| std::cmp::Reverse(password.reveal().len()));
+        for password in passwords {
+            error.message = error.message.replace(password.reveal(), "***");
         }
         error
     }
@@ -161,17 +179,19 @@ fn behind<'a>(scheme: &str, text: &'a str) -> Option<&'a str> {
     Some(rest.strip_prefix("//").unwrap_or(rest))
 }
 
-type Parameters = Vec<(String, String)>;
-
 /// What stands before the `?`, and the parameters behind it.
-fn take_apart(rest: &str) -> Result<(String, Parameters), TargetError> {
+fn take_apart(rest: &str) -> Result<(String, Vec<DatabaseOption>), TargetError> {
     let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
     let mut parameters = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair
             .split_once('=')
             .ok_or_else(|| malformed("a parameter after `?` is not of the form name=value"))?;
-        parameters.push((decode(name, "a parameter's name")?, decode(value, "a parameter's value")?));
+        parameters.push(DatabaseOption::new(
+            decode(name, "a parameter's name")?,
+            decode(value, "a parameter's value")?,
+            value,
+        ));
     }
     Ok((decode(place, "what stands behind the scheme")?, parameters))
 }
@@ -189,10 +209,8 @@ mod tests {
         let settings = duckdb("DuckDB:my%20data.db?threads=2&driver=/lib/duck.so&memory_limit=2GB").unwrap();
         assert_eq!((settings.place().as_str(), settings.library()), ("my data.db", Some("/lib/duck.so")));
         assert!(settings.file().unwrap().is_absolute() && !settings.is_read_only());
-        assert_eq!(
-            settings.options(),
-            [("threads", "2"), ("memory_limit", "2GB")].map(|(n, v)| (n.into(), v.into()))
-        );
+        let options: Vec<_> = settings.options().iter().map(|it| (it.name(), it.value())).collect();
+        assert_eq!(options, [("threads", "2"), ("memory_limit", "2GB")]);
         let url = "duckdb:my%20data.db?driver=/lib/duck.so&threads=2&memory_limit=2GB";
         assert_eq!(settings.url(), url);
         assert_eq!(duckdb(url).unwrap(), settings);
@@ -218,21 +236,25 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_shown_nowhere() {
-        let text = "adbc:/lib/driver.so?uri=postgresql%3A%2F%2Fme%3Ahidden1%40db%2Fd&password=hidden2&entrypoint=Start";
+    fn what_may_be_a_secret_is_shown_nowhere() {
+        let text = "adbc:/lib/driver.so?uri=postgresql%3A%2F%2Fme%3Ahidden1%40db%2Fd%3Fkey%3Dhidden2&password=hidden3\
+                    &entrypoint=Start&adbc.flight.sql.authorization_header=Bearer%20hidden4&username=me\
+                    &adbc.snowflake.sql.client_option.jwt_private_key_pkcs8_value=hidden5&tls_skip_verify=true";
         let settings = AdbcSettings::parse_any(text).unwrap().unwrap();
         assert_eq!(settings.place(), "adbc:/lib/driver.so");
         assert_eq!(settings.entrypoint(), Some(b"Start".as_slice()));
-        assert_eq!(
-            settings.url(),
-            "adbc:/lib/driver.so?entrypoint=Start&uri=postgresql://me:%2A%2A%2A%40db/d"
-        );
+        let url =
+            "adbc:/lib/driver.so?entrypoint=Start&uri=postgresql://db/d&username=me&tls_skip_verify=true";
+        assert_eq!(settings.url(), url);
+        assert!(!format!("{settings:?}").contains("hidden"), "{settings:?}");
         let error = DriverError {
             code: "Unauthenticated",
-            message: "postgresql://me:hidden1@db/d: wrong password hidden2".to_owned(),
+            message: "postgresql://me:hidden1@db/d?key=hidden2: hidden1, hidden3, Bearer hidden4, hidden4, hidden5, \
+                      Bearer%20hidden4; true"
+                .to_owned(),
             kind: dyno_wire::server_error::DriverErrorKind::Other,
         };
         let said = settings.without_secrets(error).message;
-        assert_eq!(said, "postgresql://me:***@db/d: wrong password ***");
+        assert_eq!(said, "***: ***, ***, ***, ***, ***, ***; true");
     }
 }

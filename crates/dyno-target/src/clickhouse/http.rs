@@ -39,6 +39,18 @@ impl fmt::Debug for Server {
     }
 }
 
+/// A request.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Asked<'a> {
+    /// Of its URL, behind those of the target.
+    pub(super) parameters: &'a str,
+    /// Of the body.
+    pub(super) encoding: Option<&'a str>,
+    pub(super) body: &'a [u8],
+    /// How long the whole answer may take.
+    pub(super) limit: Option<Duration>,
+}
+
 impl Server {
     pub(super) fn new(settings: &ClickHouseSettings) -> Result<Self, DriverError> {
         let password = settings.password.as_ref().map_or("", Password::reveal);
@@ -52,12 +64,11 @@ impl Server {
         })
     }
 
-    /// Keeps one connection, for as long as nothing is asked for `idle`; an answer may take as long as `limit`.
-    pub(super) fn agent(&self, idle: Duration, limit: Option<Duration>) -> Agent {
+    /// Keeps one connection, for as long as nothing is asked for `idle`.
+    pub(super) fn agent(&self, idle: Duration) -> Agent {
         let config = Agent::config_builder()
             .http_status_as_error(false)
-            .timeout_connect(Some(limit.map_or(CONNECT_TIMEOUT, |limit| limit.min(CONNECT_TIMEOUT))))
-            .timeout_global(limit)
+            .timeout_connect(Some(CONNECT_TIMEOUT))
             .max_redirects(0)
             .max_idle_age(idle)
             .max_idle_connections(1)
@@ -67,22 +78,19 @@ impl Server {
         config.build().new_agent()
     }
 
-    /// Sends a request with further parameters; its answer where the server has begun one.
-    pub(super) fn post(
-        &self,
-        agent: &Agent,
-        parameters: &str,
-        encoding: Option<&str>,
-        body: &[u8],
-    ) -> Result<Response<Body>, DriverError> {
+    /// Sends a request; its answer where the server has begun one.
+    pub(super) fn post(&self, agent: &Agent, asked: &Asked<'_>) -> Result<Response<Body>, DriverError> {
         let mut request = agent
-            .post(format!("{}&{parameters}", self.url))
+            .post(format!("{}&{}", self.url, asked.parameters))
             .header("Authorization", &self.authorization)
             .content_type("text/plain; charset=utf-8");
-        if let Some(encoding) = encoding {
+        if let Some(encoding) = asked.encoding {
             request = request.header("Content-Encoding", encoding);
         }
-        let mut response = request.send(body).map_err(|error| self.failed(&error))?;
+        if asked.limit.is_some() {
+            request = request.config().timeout_global(asked.limit).build();
+        }
+        let mut response = request.send(asked.body).map_err(|error| self.failed(&error))?;
         let refused = response.headers().contains_key(EXCEPTION_CODE);
         if response.status().is_success() && !refused {
             return Ok(response);

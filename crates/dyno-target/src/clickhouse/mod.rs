@@ -32,7 +32,7 @@ pub(crate) static KIND: DriverKind = DriverKind {
         Some(settings.map(|settings| DriverTarget {
             url: settings.url(),
             database: settings.database.clone(),
-            password: settings.password.clone(),
+            passwords: settings.password.iter().cloned().collect(),
             capabilities: Capabilities {
                 protocol: "ClickHouse",
                 short_name: "ch",
@@ -42,7 +42,7 @@ pub(crate) static KIND: DriverKind = DriverKind {
                 read_only: false,
                 name_database: None,
             },
-            driver: Arc::new(ClickHouse { settings, keep_alive: OnceLock::new() }),
+            driver: Arc::new(ClickHouse { settings, server: OnceLock::new(), keep_alive: OnceLock::new() }),
         }))
     },
     product: &dialect::CLICKHOUSE,
@@ -60,8 +60,20 @@ fn recognise(connection: &mut crate::Connection) -> Result<Recognised, QueryErro
 #[derive(Debug)]
 struct ClickHouse {
     settings: ClickHouseSettings,
+    /// With the system's certificates, which take long to read.
+    server: OnceLock<Arc<Server>>,
     /// How long the server keeps an idle connection, once it was asked.
     keep_alive: OnceLock<Duration>,
+}
+
+impl ClickHouse {
+    fn server(&self) -> Result<Arc<Server>, DriverError> {
+        if let Some(server) = self.server.get() {
+            return Ok(Arc::clone(server));
+        }
+        let server = Arc::new(Server::new(&self.settings)?);
+        Ok(Arc::clone(self.server.get_or_init(|| server)))
+    }
 }
 
 impl Driver for ClickHouse {
@@ -82,7 +94,7 @@ impl Driver for ClickHouse {
     }
 
     fn open(&self, statements: &[Statement]) -> Result<Box<dyn DriverSession>, DriverError> {
-        let server = Arc::new(Server::new(&self.settings)?);
+        let server = self.server()?;
         let idle = match self.keep_alive.get() {
             Some(idle) => *idle,
             None => {
@@ -96,5 +108,18 @@ impl Driver for ClickHouse {
     /// The session's connection, and one to stop what it does.
     fn files_per_session(&self) -> u32 {
         2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sessions_of_a_target_share_its_certificates() {
+        let settings = ClickHouseSettings::parse("clickhouses://h", &crate::Environment::empty()).unwrap();
+        let settings = settings.unwrap();
+        let driver = ClickHouse { settings, server: OnceLock::new(), keep_alive: OnceLock::new() };
+        assert!(Arc::ptr_eq(&driver.server().unwrap(), &driver.server().unwrap()));
     }
 }

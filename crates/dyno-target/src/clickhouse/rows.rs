@@ -31,6 +31,7 @@ pub(super) enum Unfinished {
 enum Kind {
     Integer,
     Double,
+    Boolean,
     Text,
 }
 
@@ -40,12 +41,16 @@ pub(super) fn read(mut answer: impl BufRead, marks: bool, rows: &mut dyn RowSink
     if !next_line(&mut answer, &mut line, marks, |_| true)? {
         return Ok(0);
     }
+    let names = line.clone();
+    let has_types = next_line(&mut answer, &mut line, marks, |_| true)?;
+    if !has_types || fields(&line).count() != fields(&names).count() || !fields(&line).all(is_type) {
+        return Err(Unfinished::Exception(other_format()));
+    }
+    let kinds: Vec<Kind> = fields(&line).map(kind).collect();
     let wants_rows = rows.wants_rows();
     if wants_rows {
-        hand_on_names(&line, rows);
+        hand_on_names(&names, rows);
     }
-    next_line(&mut answer, &mut line, marks, |_| true)?;
-    let kinds: Vec<Kind> = fields(&line).map(kind).collect();
     // Where the only value of a row is text, it may read like an error.
     let is_no_row = |text: &[u8]| fields(text).count() != kinds.len() || kinds != [Kind::Text];
     let mut count = 0;
@@ -116,6 +121,19 @@ fn fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|byte| *byte == b'\t')
 }
 
+/// All types begin so: `Nullable(Int64)`.
+fn is_type(name: &[u8]) -> bool {
+    name.first().is_some_and(u8::is_ascii_uppercase)
+}
+
+/// The query has a FORMAT of its own.
+pub(super) fn other_format() -> DriverError {
+    other(
+        "OTHER_FORMAT",
+        "the answer is not in the format that dyno asks for (TabSeparatedWithNamesAndTypes): leave FORMAT out of the query",
+    )
+}
+
 fn kind(name: &[u8]) -> Kind {
     let mut name = String::from_utf8_lossy(name).into_owned();
     for wrapper in ["LowCardinality(", "Nullable("] {
@@ -126,6 +144,7 @@ fn kind(name: &[u8]) -> Kind {
     match name.trim_start_matches('U') {
         "Int8" | "Int16" | "Int32" | "Int64" => Kind::Integer,
         "Float32" | "Float64" => Kind::Double,
+        "Bool" => Kind::Boolean,
         _ => Kind::Text,
     }
 }
@@ -153,6 +172,7 @@ fn value(field: &mut [u8], kind: Kind) -> Value<'_> {
     let number = |field: &[u8]| match kind {
         Kind::Integer => Some(Value::Integer(std::str::from_utf8(field).ok()?.parse().ok()?)),
         Kind::Double => Some(Value::Double(std::str::from_utf8(field).ok()?.parse().ok()?)),
+        Kind::Boolean => Some(Value::boolean(field == b"true")),
         Kind::Text => None,
     };
     if let Some(number) = number(field) {
@@ -194,6 +214,8 @@ fn unescape(field: &mut [u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use std::io::BufReader;
+
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -245,6 +267,8 @@ mod tests {
             ]
         );
         assert_eq!(seen(b"", true), (Vec::new(), Ok(0)));
+        let (rows, _) = seen(b"a\tb\tc\nBool\tNullable(Bool)\tNullable(Bool)\ntrue\tfalse\t\\N\n", true);
+        assert_eq!(rows[1], r#""t" "f" Null"#);
     }
 
     #[test]
@@ -269,11 +293,59 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_in_another_format_is_an_error() {
+        for answer in [
+            &b"{\n\t\"meta\":\n\t[\n\t\t{\n"[..],
+            b"1\n",
+            b"1\n2\n3\n",
+            b"1\t2\n3\t4\n",
+            b"1,2\n3,4\n",
+            b"a\tb\nInt8\n1\n",
+            b"{\"a\":1}\n{\"a\":2}\n",
+        ] {
+            let (rows, read) = seen(answer, true);
+            assert!(rows.is_empty() && read.unwrap_err().contains("OTHER_FORMAT"), "{answer:?}");
+        }
+    }
+
+    #[test]
     fn text_that_reads_like_an_error_is_a_value() {
         let answer = b"s\nString\nCode: 60. DB::Exception: x\nb\n";
         for marks in [true, false] {
             assert_eq!(seen(answer, marks).1, Ok(2));
         }
         assert_eq!(seen(b"s\nString\n__exception__\n", true).1, Ok(1));
+    }
+
+    /// An answer with all that has a meaning in it, and an error behind it.
+    const ANSWER: &[u8] = b"a\tb\nInt64\tNullable(String)\n1\tx\\ty\n2\t\\N\n\r\n__exception__\r\ntag\r\n\
+        Code: 1. DB::Exception: No. (X)\n9 tag\r\n__exception__\r\n";
+
+    proptest! {
+        /// However the bytes arrive, they are read in the same way, and nothing panics.
+        #[test]
+        fn any_bytes_are_read_in_the_same_way_in_pieces(
+            bytes in prop_oneof![
+                proptest::collection::vec(any::<u8>(), 0..60),
+                "[aI1\t\n\r\\\\N]{0,40}|Code: [0-9]{1,3}\\. DB::[a-z :.\n]{0,20}".prop_map(String::into_bytes),
+            ],
+            marks in any::<bool>(),
+        ) {
+            let mut rows = Seen::default();
+            let whole = read(&bytes[..], marks, &mut rows).ok();
+            let (in_pieces, read_in_pieces) = seen(&bytes, marks);
+            prop_assert_eq!((rows.0, whole), (in_pieces, read_in_pieces.ok()));
+        }
+
+        /// An answer that breaks off or is garbled has no more rows, and hands on each with all of its values.
+        #[test]
+        fn a_garbled_answer_has_whole_rows(end in 0..ANSWER.len(), at in 0..ANSWER.len(), byte in any::<u8>()) {
+            let mut answer = ANSWER[..end].to_vec();
+            if let Some(garbled) = answer.get_mut(at) {
+                *garbled = byte;
+            }
+            let (rows, read) = seen(&answer, true);
+            prop_assert!(read.is_err() || read == Ok(rows.len().saturating_sub(1) as u64));
+        }
     }
 }

@@ -3,9 +3,9 @@
 
 use std::fmt;
 use std::io::{BufReader, Read as _, Write as _};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use dyno_engine::driver::{
     Batch, CancelSession, DriverSession, Executed, Operation, RowSink, Statement, Value,
@@ -17,21 +17,33 @@ use ureq::http::Response;
 use ureq::{Agent, Body};
 
 use super::error::{CONNECTION_LOST, NOT_CLICKHOUSE, other};
-use super::http::Server;
+use super::http::{Asked, Server};
 use super::rows::{self, Unfinished};
 
 use crate::settings::url::encode;
 use crate::sql_text as text;
+use crate::sql_text::Quotes;
+
+/// What of a text of several statements is quoted.
+const QUOTES: Quotes = Quotes { backslashes: true, backticks: true, dollars: true, hashes: true };
 
 /// How rows come back.
 const FORMAT: &str = "default_format=TabSeparatedWithNamesAndTypes";
 /// What a request did, as JSON whose numbers are texts.
 const SUMMARY: &str = "X-ClickHouse-Summary";
+/// The format of an answer.
+const ANSWER_FORMAT: &str = "X-ClickHouse-Format";
 /// Of a server that marks an error behind rows.
 const TAG: &str = "X-ClickHouse-Exception-Tag";
 const ANSWER_BUFFER_BYTES: usize = 1 << 16;
+/// How long a server may take to answer when a session is opened.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a server may take to say that it will stop a query.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long it may take from the first request until the query has stopped.
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long it may say that there is no such query: it may not have begun yet, or have ended while its rows are on their way.
+const UNKNOWN_TIMEOUT: Duration = Duration::from_secs(1);
 /// A connection that is idle is given up so long before the server would.
 const BEFORE_SERVER: Duration = Duration::from_secs(1);
 /// Where the server does not say how long it keeps one: the shortest of its versions' defaults.
@@ -44,6 +56,8 @@ pub(super) struct ClickHouseSession {
     statements: Vec<Statement>,
     query: Arc<Query>,
     queries: u64,
+    /// How long an answer may take.
+    limit: Option<Duration>,
 }
 
 /// The query that a session has under way, for another thread to stop.
@@ -55,10 +69,16 @@ struct Query {
     other: Agent,
     /// Begins the names of the session's queries.
     prefix: String,
-    /// Its number; 0 for none.
-    number: AtomicU64,
+    under_way: Mutex<Option<UnderWay>>,
     /// The connection was closed, because the server did not stop the query.
     given_up: AtomicBool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct UnderWay {
+    number: u64,
+    /// When it was first asked to stop.
+    asked: Option<Instant>,
 }
 
 impl fmt::Debug for Query {
@@ -71,19 +91,40 @@ impl Query {
     fn name(&self, number: u64) -> String {
         format!("{}-{number}", self.prefix)
     }
+
+    fn under_way(&self) -> MutexGuard<'_, Option<UnderWay>> {
+        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The query that is to stop, and since when.
+    fn to_stop(&self) -> Option<(u64, Instant)> {
+        let mut under_way = self.under_way();
+        let query = under_way.as_mut()?;
+        Some((query.number, *query.asked.get_or_insert_with(Instant::now)))
+    }
+
+    /// Asks the server to stop a query; how long it may take then, from the first request.
+    fn kill(&self, number: u64) -> Option<Duration> {
+        let kill = format!("KILL QUERY WHERE query_id = '{}' ASYNC", self.name(number));
+        let asked = Asked {
+            parameters: FORMAT,
+            body: kill.as_bytes(),
+            limit: Some(KILL_TIMEOUT),
+            ..Asked::default()
+        };
+        let answer = self.server.post(&self.other, &asked).ok()?.body_mut().read_to_vec().ok()?;
+        // Behind names and types a row for each query that is to stop.
+        let stops = answer.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count() > 2;
+        Some(if stops { STOP_TIMEOUT } else { UNKNOWN_TIMEOUT })
+    }
 }
 
 impl CancelSession for Query {
     fn cancel(&self) {
-        let number = self.number.load(Ordering::Acquire);
-        if number == 0 {
-            return;
-        }
-        let kill = format!("KILL QUERY WHERE query_id = '{}' ASYNC", self.name(number));
-        let asked = self.server.post(&self.other, FORMAT, None, kill.as_bytes());
-        let stops = asked.is_ok_and(|mut answer| answer.body_mut().read_to_vec().is_ok());
-        // Where the server does not hear, or does not obey, the session at least need not wait.
-        if !stops && self.number.load(Ordering::Acquire) == number {
+        let Some((number, since)) = self.to_stop() else { return };
+        let stops = self.kill(number).is_some_and(|patience| since.elapsed() < patience);
+        // Where the server does not answer, or does not obey, the session at least need not wait.
+        if !stops && self.under_way().is_some_and(|query| query.number == number) {
             self.given_up.store(true, Ordering::Release);
             self.agent.clone().shutdown();
         }
@@ -92,7 +133,9 @@ impl CancelSession for Query {
 
 /// How long the server keeps an idle connection.
 pub(super) fn keep_alive(server: &Server) -> Result<Duration, DriverError> {
-    let answer = server.post(&server.agent(Duration::ZERO, None), FORMAT, None, b"SELECT 1")?;
+    let asked =
+        Asked { parameters: FORMAT, body: b"SELECT 1", limit: Some(OPEN_TIMEOUT), ..Asked::default() };
+    let answer = server.post(&server.agent(Duration::ZERO), &asked)?;
     let header = answer.headers().get("Keep-Alive").and_then(|it| it.to_str().ok());
     let said = header.and_then(|it| it.split("timeout=").nth(1)?.split(',').next()?.trim().parse().ok());
     Ok(Duration::from_secs(said.unwrap_or(KEEP_ALIVE_S)).saturating_sub(BEFORE_SERVER))
@@ -105,19 +148,20 @@ impl ClickHouseSession {
         idle: Duration,
         statements: &[Statement],
     ) -> Result<Self, DriverError> {
-        let agent = server.agent(idle, None);
+        let agent = server.agent(idle);
         let query = Query {
             server: Arc::clone(&server),
             agent: agent.clone(),
-            other: server.agent(idle, Some(KILL_TIMEOUT)),
+            other: server.agent(idle),
             prefix: format!("dyno-{:016x}", rand::random::<u64>()),
-            number: AtomicU64::new(0),
+            under_way: Mutex::new(None),
             given_up: AtomicBool::new(false),
         };
-        let mut session =
-            Self { server, agent, statements: statements.to_vec(), query: Arc::new(query), queries: 0 };
+        let (statements, query) = (statements.to_vec(), Arc::new(query));
+        let mut session = Self { server, agent, statements, query, queries: 0, limit: Some(OPEN_TIMEOUT) };
         let mut hello = Hello(false);
         session.run("SELECT 1 AS dyno", &mut hello)?;
+        session.limit = None;
         match hello.0 {
             true => Ok(session),
             false => Err(other(NOT_CLICKHOUSE, "what answers is not ClickHouse: check host and port")),
@@ -126,8 +170,15 @@ impl ClickHouseSession {
 
     fn run(&mut self, sql: &str, rows: &mut dyn RowSink) -> Result<Executed, DriverError> {
         // Only the error of what sends rows can come behind them; of all else the server is to say first whether it is done.
-        let waits = if text::returns_rows(sql) { "" } else { "&wait_end_of_query=1" };
+        let waits = if text::returns_rows(sql, QUOTES) { "" } else { "&wait_end_of_query=1" };
         self.ask(waits, None, sql.as_bytes(), |session, answer| {
+            // Only some versions say it.
+            if let Some(format) = answer.headers().get(ANSWER_FORMAT)
+                && format != "TabSeparatedWithNamesAndTypes"
+                && text::returns_rows(sql, QUOTES)
+            {
+                return Err(rows::other_format());
+            }
             let (marks, written) = (answer.headers().contains_key(TAG), written_rows(&answer));
             let body = BufReader::with_capacity(ANSWER_BUFFER_BYTES, answer.into_body().into_reader());
             let returned = rows::read(body, marks, rows).map_err(|unfinished| match unfinished {
@@ -148,11 +199,12 @@ impl ClickHouseSession {
     ) -> Result<T, DriverError> {
         self.queries += 1;
         let name = self.query.name(self.queries);
-        self.query.number.store(self.queries, Ordering::Release);
+        *self.query.under_way() = Some(UnderWay { number: self.queries, asked: None });
         let parameters = format!("query_id={name}&{FORMAT}{parameters}");
-        let answer = self.server.post(&self.agent, &parameters, encoding, body);
+        let asked = Asked { parameters: &parameters, encoding, body, limit: self.limit };
+        let answer = self.server.post(&self.agent, &asked);
         let taken = answer.and_then(|answer| take(self, answer));
-        self.query.number.store(0, Ordering::Release);
+        *self.query.under_way() = None;
         taken.map_err(|mut error| {
             if error.kind == DriverErrorKind::SessionLost && self.query.given_up.load(Ordering::Acquire) {
                 error.message = self.server.given_up();
@@ -192,7 +244,7 @@ impl RowSink for Hello {
 impl DriverSession for ClickHouseSession {
     fn execute(&mut self, operation: Operation<'_>, rows: &mut dyn RowSink) -> Result<Executed, DriverError> {
         let mut all = Executed::default();
-        for sql in text::of_operation(operation, &self.statements) {
+        for sql in text::of_operation(operation, &self.statements, QUOTES) {
             all.add(self.run(&sql, rows)?);
         }
         Ok(all)

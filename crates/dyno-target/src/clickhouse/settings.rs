@@ -5,7 +5,7 @@ use dyno_wire::endpoint::Password;
 
 use crate::settings::parameters::port;
 use crate::settings::url::{encode, encode_host, encode_query, malformed, take_apart, written};
-use crate::settings::{Environment, TargetError};
+use crate::settings::{Environment, TargetError, is_secret};
 
 /// Stands before `://`; the second speaks TLS.
 pub(super) const SCHEME: &str = "clickhouse";
@@ -20,7 +20,7 @@ const VERIFY: &str = "verify";
 const YES: [&str; 3] = ["1", "true", "yes"];
 const NO: [&str; 3] = ["0", "false", "no"];
 /// Parameters of a request that dyno sets itself, or that would break how it reads answers.
-const RESERVED: [&str; 12] = [
+const RESERVED: [&str; 17] = [
     "query",
     "query_id",
     "database",
@@ -33,6 +33,11 @@ const RESERVED: [&str; 12] = [
     "decompress",
     "wait_end_of_query",
     "enable_http_compression",
+    "extremes",
+    "bool_true_representation",
+    "bool_false_representation",
+    "format_tsv_null_representation",
+    "output_format_tsv_crlf_end_of_line",
 ];
 
 /// A server and a database on it, and how each session is set up.
@@ -70,8 +75,11 @@ impl ClickHouseSettings {
                 SECURE => tls = flag(SECURE, &value)?,
                 VERIFY if flag(VERIFY, &value)? => {}
                 VERIFY => return Err(TargetError::UnsupportedParameter { name: VERIFY, why: UNVERIFIED }),
-                "password" => {
-                    return Err(malformed("the password stands before the `@`, or in CLICKHOUSE_PASSWORD"));
+                // Settings are shown.
+                secret if is_secret(secret) => {
+                    return Err(malformed(format!(
+                        "the password stands before the `@`, or in CLICKHOUSE_PASSWORD, and no secret in `{secret}`"
+                    )));
                 }
                 reserved if RESERVED.contains(&reserved) => {
                     return Err(malformed(format!("dyno itself sets `{reserved}` with each request")));
@@ -181,6 +189,10 @@ mod tests {
             ("clickhouse://u:SECRET@a,b/", "one host"),
             ("clickhouse://u:SECRET@h:0/", "1 to 65535"),
             ("clickhouse://u@h?password=SECRET", "CLICKHOUSE_PASSWORD"),
+            ("clickhouse://u@h?Password=SECRET", "CLICKHOUSE_PASSWORD"),
+            ("clickhouse://u@h?token=SECRET", "no secret in `token`"),
+            ("clickhouse://u:SECRET@h?format_tsv_null_representation=x", "dyno itself sets"),
+            ("clickhouse://u:SECRET@h?output_format_tsv_crlf_end_of_line=1", "dyno itself sets"),
             ("clickhouse://u:SECRET@h?query_id=7", "query_id"),
             ("clickhouse://u:SECRET@h?max_threads", "name=value"),
             ("clickhouse://u:SEC/RET@h", "%2F"),

@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use dyno_engine::driver::{Batch, CancelSession, Driver, DriverSession, Executed, Operation, Route, RowSink};
-use dyno_wire::server_error::{DriverError, ServerError};
+use dyno_wire::server_error::{DriverError, DriverErrorKind, ServerError};
 
 use super::error::{ConnectError, QueryError, shorten};
 use super::rows::{Collector, TextRows};
 use super::stream::Closer;
 use super::wire::AnswerLimits;
-use crate::interruption::{self, LOOK};
+use crate::interruption::{self, Apart, LOOK};
 
 /// What is asked briefly must be answered within this time.
 const BRIEF: Duration = Duration::from_secs(60);
@@ -31,6 +31,8 @@ pub(super) struct DriverConnection {
     broken: bool,
 }
 
+type Opened = Result<Box<dyn DriverSession>, DriverError>;
+
 impl fmt::Debug for DriverConnection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DriverConnection").field("driver", &self.driver).finish_non_exhaustive()
@@ -38,19 +40,45 @@ impl fmt::Debug for DriverConnection {
 }
 
 impl DriverConnection {
-    pub(super) fn open(driver: Arc<dyn Driver>) -> Result<Self, ConnectError> {
-        match driver.open(&[]) {
-            Ok(session) => {
-                let (canceller, session) = (session.canceller(), Mutex::new(session));
-                Ok(Self { driver, session, canceller, until: None, lingers: false, broken: false })
-            }
-            Err(error) => Err(ConnectError::Driver { place: driver.place(), error: error.into() }),
-        }
+    /// Opens one, within `timeout` if there is one. A driver blocks: where the user wants to stop it is left alone.
+    pub(super) fn open(driver: Arc<dyn Driver>, timeout: Option<Duration>) -> Result<Self, ConnectError> {
+        Self::open_apart(driver, |opening| match timeout {
+            Some(timeout) => opening.end_within(timeout),
+            None => opening.end().map(Some),
+        })
     }
 
-    pub(super) fn linger(&mut self, timeout: Duration) {
-        self.lingers = true;
-        self.until = Instant::now().checked_add(timeout);
+    /// The same for what is asked behind a load; all of that has this time.
+    pub(super) fn open_after_load(driver: Arc<dyn Driver>, timeout: Duration) -> Result<Self, ConnectError> {
+        let until = Instant::now().checked_add(timeout);
+        let opened = Self::open_apart(driver, |opening| opening.end_behind(timeout))?;
+        Ok(Self { until, lingers: true, ..opened })
+    }
+
+    fn open_apart(
+        driver: Arc<dyn Driver>,
+        wait: impl FnOnce(&Apart<Opened>) -> io::Result<Option<Opened>>,
+    ) -> Result<Self, ConnectError> {
+        let opening = Arc::clone(&driver);
+        let opened = Apart::begin("dyno-open", move || opening.open(&[])).and_then(|opening| wait(&opening));
+        let place = driver.place();
+        let failed = |message: String| {
+            let (code, kind) = ("NO_CONNECTION", DriverErrorKind::SessionLost);
+            DriverError { code, message, kind }
+        };
+        let error = match opened {
+            Ok(Some(Ok(session))) => {
+                let (canceller, session) = (session.canceller(), Mutex::new(session));
+                return Ok(Self { driver, session, canceller, until: None, lingers: false, broken: false });
+            }
+            Ok(Some(Err(error))) => error,
+            Ok(None) => failed("it did not answer in time: check host and firewall".to_owned()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                return Err(ConnectError::Interrupted { place });
+            }
+            Err(error) => failed(error.to_string()),
+        };
+        Err(ConnectError::Driver { place, error: error.into() })
     }
 
     pub(super) fn driver(&self) -> &dyn Driver {

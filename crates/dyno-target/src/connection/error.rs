@@ -34,8 +34,8 @@ pub enum ConnectError {
     Unreachable { address: Address, source: io::Error },
     #[error("{address} did not answer within {} s: check host and firewall, or raise the time for connecting (connect_timeout)", .timeout.as_secs_f64())]
     TimedOut { address: Address, timeout: Duration },
-    #[error("interrupted while connecting to {address}")]
-    Interrupted { address: Address },
+    #[error("interrupted while connecting to {place}")]
+    Interrupted { place: String },
     #[error("the connection to {address} failed: {source}")]
     Io { address: Address, source: io::Error },
     #[error("{address} closed the connection before the login was done: look into the server's log")]
@@ -172,7 +172,7 @@ impl ConnectError {
             io::ErrorKind::PermissionDenied if local => Self::SocketDenied { address, source },
             io::ErrorKind::ConnectionRefused => Self::Refused { address },
             io::ErrorKind::TimedOut => Self::TimedOut { address, timeout: timeout.unwrap_or_default() },
-            io::ErrorKind::Interrupted => Self::Interrupted { address },
+            io::ErrorKind::Interrupted => Self::Interrupted { place: address.to_string() },
             io::ErrorKind::HostUnreachable
             | io::ErrorKind::NetworkUnreachable
             | io::ErrorKind::NetworkDown

@@ -65,7 +65,10 @@ impl Connection {
     /// # Errors
     /// Says what stands in the way and what to do about it.
     pub fn open(route: impl Into<Route>) -> Result<Self, ConnectError> {
-        Self::open_by(route.into(), WireConnection::open)
+        match route.into() {
+            Route::Wire(endpoint) => WireConnection::open(&endpoint).map(Self::of_wire),
+            Route::Driver(driver) => DriverConnection::open(driver, None).map(Self::of_driver),
+        }
     }
 
     /// The same within `timeout`; `None` waits for as long as it takes.
@@ -73,7 +76,10 @@ impl Connection {
     /// # Errors
     /// As [`Connection::open`].
     pub fn open_within(route: impl Into<Route>, timeout: Option<Duration>) -> Result<Self, ConnectError> {
-        Self::open_by(route.into(), |endpoint| WireConnection::open_within(endpoint, timeout))
+        match route.into() {
+            Route::Wire(endpoint) => WireConnection::open_within(&endpoint, timeout).map(Self::of_wire),
+            Route::Driver(driver) => DriverConnection::open(driver, timeout).map(Self::of_driver),
+        }
     }
 
     /// The same for what is asked after a load, also where the user wants to stop: then there is as much time for all of it,
@@ -83,22 +89,18 @@ impl Connection {
     /// # Errors
     /// As [`Connection::open`].
     pub fn open_after_load(route: impl Into<Route>, timeout: Duration) -> Result<Self, ConnectError> {
-        let mut opened =
-            Self::open_by(route.into(), |endpoint| WireConnection::open_after_load(endpoint, timeout))?;
-        if let Session::Driver(session) = &mut opened.0 {
-            session.linger(timeout);
+        match route.into() {
+            Route::Wire(endpoint) => WireConnection::open_after_load(&endpoint, timeout).map(Self::of_wire),
+            Route::Driver(driver) => DriverConnection::open_after_load(driver, timeout).map(Self::of_driver),
         }
-        Ok(opened)
     }
 
-    fn open_by(
-        route: Route,
-        open: impl FnOnce(&Endpoint) -> Result<WireConnection, ConnectError>,
-    ) -> Result<Self, ConnectError> {
-        Ok(Self(match route {
-            Route::Wire(endpoint) => Session::Wire(Box::new(open(&endpoint)?)),
-            Route::Driver(driver) => Session::Driver(DriverConnection::open(driver)?),
-        }))
+    fn of_wire(wire: WireConnection) -> Self {
+        Self(Session::Wire(Box::new(wire)))
+    }
+
+    fn of_driver(session: DriverConnection) -> Self {
+        Self(Session::Driver(session))
     }
 
     /// The session with a server, where it is one.

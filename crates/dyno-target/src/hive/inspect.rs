@@ -8,9 +8,8 @@ use dyno_results::event::{self, SettingFacts};
 use super::place;
 use super::tables::Described;
 use crate::connection::{Connection, QueryError, TextRow};
-use crate::inspect::{Identity, Inspector, Limits, NOT_SHOWN, ReadStatistics, Sizes, Statistics, known};
+use crate::inspect::{Identity, Inspector, Limits, ReadStatistics, Sizes, Statistics, known, shown_value};
 use crate::product::Recognised;
-use crate::settings::is_secret;
 
 pub(super) static INSPECTOR: Inspector = Inspector {
     identity,
@@ -34,8 +33,9 @@ const WEIGHTIEST: [&str; 6] = [
     "spark.sql.adaptive.enabled",
     "spark.sql.autoBroadcastJoinThreshold",
 ];
-/// Differ from start to start, or say nothing of how the server works.
-const LEFT_OUT: [&str; 10] = [
+/// Differ from start to start, say nothing of how the server works, or open the storage: Hadoop's settings name the keys of its
+/// storage services in a way of each service's own, and so may the environment of other processes.
+const LEFT_OUT: [&str; 12] = [
     "hive.server2.thrift.",
     "spark.app.",
     "spark.driver.host",
@@ -44,8 +44,9 @@ const LEFT_OUT: [&str; 10] = [
     "spark.driver.extraJavaOptions",
     "spark.executor.extraJavaOptions",
     "spark.executor.id",
-    // Spark itself sets them.
-    "spark.hadoop.fs.s3a.vectored.",
+    "spark.executorEnv.",
+    "spark.hadoop.",
+    "spark.yarn.appMasterEnv.",
     "spark.submit.",
 ];
 const UNDEFINED: &str = "<undefined>";
@@ -79,7 +80,10 @@ fn settings(connection: &mut Connection, _: &Recognised) -> Result<Vec<event::Se
 }
 
 fn of_row(row: &TextRow) -> Option<event::Setting> {
-    let (name, value) = (row.text(0)?, row.text(1)?);
+    was_set(row.text(0)?, row.text(1)?)
+}
+
+fn was_set(name: &str, value: &str) -> Option<event::Setting> {
     let is_shown = !value.is_empty() && !LEFT_OUT.iter().any(|left_out| name.starts_with(left_out));
     is_shown.then(|| setting(name, value, true))
 }
@@ -87,7 +91,7 @@ fn of_row(row: &TextRow) -> Option<event::Setting> {
 fn setting(name: &str, value: &str, changed: bool) -> event::Setting {
     event::Setting {
         name: name.to_owned(),
-        value: if is_secret(name) { NOT_SHOWN } else { value }.to_owned(),
+        value: shown_value(name, value),
         unit: None,
         default: None,
         source: None,
@@ -135,6 +139,30 @@ impl ReadStatistics for Nothing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::inspect::NOT_SHOWN;
+
+    #[test]
+    fn keys_of_the_storage_are_not_stored() {
+        for name in [
+            "spark.hadoop.fs.azure.account.key.mine.dfs.core.windows.net",
+            "spark.hadoop.fs.s3a.access.key",
+            "spark.hadoop.anything",
+            "spark.executorEnv.AWS",
+            "spark.sql.catalog.mine.s3.access-key-id",
+            "fs.azure.account.key.mine.dfs.core.windows.net",
+            "spark.sql.catalog.mine.credential",
+            "spark.sql.catalog.mine.header.Authorization",
+            "spark.sql.catalog.mine.jdbc.private.pem",
+            "spark.ssl.keyPassword",
+        ] {
+            let shown = was_set(name, "hidden").map(|setting| setting.value);
+            assert!(shown.as_deref().is_none_or(|value| value == NOT_SHOWN), "{name}: {shown:?}");
+        }
+        let uri = was_set("spark.sql.catalog.mine.uri", "jdbc:x://me:hidden@h/d?password=hidden").unwrap();
+        assert_eq!(uri.value, "jdbc:x://me:***@h/d?password=***");
+        let plain = was_set("spark.sql.shuffle.partitions", "3").unwrap();
+        assert_eq!((plain.value.as_str(), plain.changed), ("3", true));
+    }
 
     #[test]
     fn sizes_are_in_words() {

@@ -34,7 +34,7 @@ pub(crate) static KIND: DriverKind = DriverKind {
         Some(settings.map(|settings| DriverTarget {
             url: settings.url(),
             database: settings.database.clone(),
-            password: settings.password.clone(),
+            passwords: settings.password.iter().cloned().collect(),
             capabilities: Capabilities {
                 protocol: "Hive",
                 short_name: "hive",

@@ -1,7 +1,9 @@
 //! Rows of an answer, which come as columns: each a list of values of one type, and a bit for each row that is NULL there.
 
 use dyno_engine::driver::{RowSink, Value};
+use dyno_wire::server_error::DriverError;
 
+use super::error::{NOT_HIVE, other};
 use super::thrift::Item;
 
 /// A column of some rows.
@@ -17,8 +19,7 @@ impl Column<'_> {
             return Value::Null;
         }
         match self.values.get(row) {
-            Some(Item::Bool(true)) => Value::Text(b"true"),
-            Some(Item::Bool(false)) => Value::Text(b"false"),
+            Some(Item::Bool(value)) => Value::boolean(*value),
             Some(Item::Byte(value)) => Value::Integer((*value).into()),
             Some(Item::I16(value)) => Value::Integer((*value).into()),
             Some(Item::I32(value)) => Value::Integer((*value).into()),
@@ -38,27 +39,35 @@ pub(super) fn hand_on_names(metadata: &Item, rows: &mut dyn RowSink) {
 }
 
 /// Hands on what `FetchResults` returned; how many rows there were.
-pub(super) fn hand_on(fetched: &Item, rows: &mut dyn RowSink) -> usize {
-    let columns: Vec<Column<'_>> = fetched.list(&[3, 3]).iter().filter_map(column).collect();
+///
+/// # Errors
+/// The columns do not fit together.
+pub(super) fn hand_on(fetched: &Item, rows: &mut dyn RowSink) -> Result<usize, DriverError> {
+    let columns: Option<Vec<Column<'_>>> = fetched.list(&[3, 3]).iter().map(column).collect();
+    let columns = columns.ok_or_else(|| other(NOT_HIVE, "a column of an answer has no values"))?;
     let count = columns.first().map_or(0, |column| column.values.len());
+    if columns.iter().any(|column| column.values.len() != count) {
+        return Err(other(NOT_HIVE, "the columns of an answer differ in how many rows they have"));
+    }
     if rows.wants_rows() {
         for row in 0..count {
             let values: Vec<Value<'_>> = columns.iter().map(|column| column.value(row)).collect();
             rows.row(&values);
         }
     }
-    count
+    Ok(count)
 }
 
 /// A column has one field, whose number is that of its type.
 fn column(item: &Item) -> Option<Column<'_>> {
     let Item::Struct(fields) = item else { return None };
-    let (_, typed) = fields.first()?;
+    let [(_, typed)] = &fields[..] else { return None };
     let nulls = match typed.at(&[2]) {
         Some(Item::Bytes(bits)) => bits,
         _ => &[][..],
     };
-    Some(Column { values: typed.list(&[1]), nulls })
+    let Some(Item::List(values)) = typed.at(&[1]) else { return None };
+    Some(Column { values, nulls })
 }
 
 #[cfg(test)]
@@ -84,18 +93,41 @@ mod tests {
 
     #[test]
     fn a_bit_says_which_rows_are_null() {
-        let column = |kind, values: Vec<Item>, nulls: &[u8]| {
-            let typed = vec![(1, Item::List(values)), (2, Item::Bytes(nulls.to_vec()))];
-            Item::Struct(vec![(kind, Item::Struct(typed))])
-        };
         let numbers = column(5, (0..10).map(Item::I64).collect(), &[0b1000_0001, 0b10]);
         let flags = column(1, vec![Item::Bool(true); 10], &[]);
-        let set = Item::Struct(vec![(1, Item::I64(0)), (3, Item::List(vec![numbers, flags]))]);
         let mut seen = Seen::default();
-        assert_eq!(hand_on(&Item::Struct(vec![(3, set)]), &mut seen), 10);
+        assert_eq!(hand_on(&fetched(vec![numbers, flags]), &mut seen).unwrap(), 10);
         for (row, is_null) in [(0, true), (1, false), (7, true), (8, false), (9, true)] {
             assert_eq!(seen.0[row].starts_with("[Null"), is_null, "{row}: {}", seen.0[row]);
         }
-        assert_eq!(hand_on(&Item::Struct(Vec::new()), &mut seen), 0);
+        assert_eq!(hand_on(&Item::Struct(Vec::new()), &mut seen).unwrap(), 0);
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_together_are_no_rows() {
+        let numbers = |count| column(5, vec![Item::I64(7); count], &[]);
+        for columns in [
+            vec![numbers(1), numbers(2)],
+            vec![numbers(2), numbers(1)],
+            vec![numbers(0), numbers(1)],
+            vec![numbers(1), Item::I64(7)],
+            vec![Item::Struct(Vec::new()), numbers(1)],
+            vec![Item::Struct(vec![(5, Item::Struct(Vec::new()))])],
+            vec![Item::Struct(vec![(5, Item::I64(1)), (6, Item::I64(1))])],
+        ] {
+            let mut seen = Seen::default();
+            let refused = hand_on(&fetched(columns.clone()), &mut seen).unwrap_err();
+            assert_eq!((refused.code, seen.0.len()), (NOT_HIVE, 0), "{columns:?}");
+        }
+    }
+
+    /// What the server returns for some columns.
+    fn fetched(columns: Vec<Item>) -> Item {
+        Item::Struct(vec![(3, Item::Struct(vec![(1, Item::I64(0)), (3, Item::List(columns))]))])
+    }
+
+    fn column(kind: i16, values: Vec<Item>, nulls: &[u8]) -> Item {
+        let typed = vec![(1, Item::List(values)), (2, Item::Bytes(nulls.to_vec()))];
+        Item::Struct(vec![(kind, Item::Struct(typed))])
     }
 }

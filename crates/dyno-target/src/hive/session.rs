@@ -17,6 +17,10 @@ use super::thrift::Item;
 use super::wire::Wire;
 use super::{load, rows};
 use crate::sql_text as text;
+use crate::sql_text::Quotes;
+
+/// What of a text of several statements is quoted.
+const QUOTES: Quotes = Quotes { backslashes: true, backticks: true, dollars: false, hashes: false };
 
 /// To connect, and to answer a login.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -26,6 +30,8 @@ const OPEN_TIMEOUT: Duration = Duration::from_secs(120);
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 /// A server that compiles a statement before it answers cannot be asked to stop it, and is waited for this long.
 const COMPILE_TIMEOUT: Duration = Duration::from_secs(5);
+/// One that says it will stop a statement is waited for this long, from the first request.
+const OBEY_TIMEOUT: Duration = Duration::from_secs(5);
 /// A server that answers at once that a statement still runs is asked again after this time.
 const PAUSE: Duration = Duration::from_millis(5);
 /// Version 6 of the protocol: rows come as columns. Older servers refuse a client that names a version they do not know.
@@ -59,8 +65,8 @@ enum UnderWay {
     Sent(Instant),
     /// The server's name of it.
     Runs(Item),
-    /// It was asked to stop.
-    Stops(Item),
+    /// It was first asked to stop then.
+    Stops(Item, Instant),
 }
 
 impl fmt::Debug for Query {
@@ -74,20 +80,22 @@ impl Query {
         self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks the server to stop an operation; whether it has heard.
+    /// Asks the server to stop an operation; whether it says that it will.
     fn stop(&self, operation: &Item) -> bool {
-        Wire::connect(&self.settings, STOP_TIMEOUT)
-            .is_ok_and(|mut wire| wire.call("CancelOperation", vec![(1, operation.clone())]).is_ok())
+        let Ok(mut wire) = Wire::connect(&self.settings, STOP_TIMEOUT) else { return false };
+        let reply = wire.call("CancelOperation", vec![(1, operation.clone())]);
+        reply.is_ok_and(|reply| checked(reply).is_ok())
     }
 }
 
 impl CancelSession for Query {
     fn cancel(&self) {
         let under_way = self.under_way().clone();
-        let hears = match &under_way {
+        let stops = match &under_way {
             UnderWay::Nothing => return,
             UnderWay::Sent(since) => since.elapsed() < COMPILE_TIMEOUT,
-            UnderWay::Runs(operation) | UnderWay::Stops(operation) => self.stop(operation),
+            UnderWay::Runs(operation) => self.stop(operation),
+            UnderWay::Stops(operation, since) => since.elapsed() < OBEY_TIMEOUT && self.stop(operation),
         };
         let mut now = self.under_way();
         if *now != under_way {
@@ -95,12 +103,12 @@ impl CancelSession for Query {
         }
         match under_way {
             // The session need not wait.
-            _ if !hears => {
+            _ if !stops => {
                 self.given_up.store(true, Ordering::Release);
                 // It may be closed already.
                 let _ = self.socket.shutdown(Shutdown::Both);
             }
-            UnderWay::Runs(operation) => *now = UnderWay::Stops(operation),
+            UnderWay::Runs(operation) => *now = UnderWay::Stops(operation, Instant::now()),
             _ => {}
         }
     }
@@ -153,7 +161,7 @@ impl HiveSession {
         let was = std::mem::replace(&mut *self.query.under_way(), UnderWay::Nothing);
         let returned = returned.map_err(|error| match was {
             // What it says of rows that are no longer there.
-            UnderWay::Stops(_) if error.kind == DriverErrorKind::Other => cancelled(),
+            UnderWay::Stops(..) if error.kind == DriverErrorKind::Other => cancelled(),
             _ => error,
         })?;
         // The server does not say how many rows a statement has changed.
@@ -209,7 +217,7 @@ impl HiveSession {
         loop {
             // From where the last ended.
             let request = vec![(1, operation.clone()), (2, Item::I32(0)), (3, Item::I64(FETCHED_ROWS))];
-            match rows::hand_on(&self.call("FetchResults", request)?, rows) {
+            match rows::hand_on(&self.call("FetchResults", request)?, rows)? {
                 // Servers do not say truly whether there is more.
                 0 => return Ok(count),
                 fetched => count += fetched as u64,
@@ -239,7 +247,7 @@ impl Drop for HiveSession {
 impl DriverSession for HiveSession {
     fn execute(&mut self, operation: Operation<'_>, rows: &mut dyn RowSink) -> Result<Executed, DriverError> {
         let mut all = Executed::default();
-        for sql in text::of_operation(operation, &self.statements) {
+        for sql in text::of_operation(operation, &self.statements, QUOTES) {
             all.add(self.run(&sql, rows)?);
         }
         Ok(all)
@@ -255,5 +263,67 @@ impl DriverSession for HiveSession {
 
     fn load(&mut self, table: &str, columns: &[&str], rows: &Batch) -> Result<u64, DriverError> {
         load::load(self, table, columns, rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::net::{Ipv4Addr, TcpListener};
+    use std::sync::mpsc::{RecvTimeoutError, channel};
+
+    use super::*;
+    use crate::hive::thrift;
+    use crate::settings::Environment;
+
+    /// Listens for clients whose statements never end, whatever `cancelled` says to who cancels them.
+    fn endless(cancelled: i32) -> HiveSettings {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                std::thread::spawn(move || serve(stream, cancelled));
+            }
+        });
+        let url = format!("hive2://{address}/?auth=nosasl");
+        HiveSettings::parse(&url, &Environment::empty()).unwrap().unwrap()
+    }
+
+    fn serve(mut stream: TcpStream, cancelled: i32) -> Option<()> {
+        let status = |code| (1, Item::Struct(vec![(1, Item::I32(code)), (5, Item::text("no"))]));
+        loop {
+            let (function, sequence) = thrift::called(&mut stream).ok()?;
+            let returned = match function.as_str() {
+                "OpenSession" => vec![status(0), (2, Item::I32(VERSION)), (3, Item::Struct(Vec::new()))],
+                "ExecuteStatement" => vec![status(0), (2, Item::Struct(vec![(1, Item::text("it"))]))],
+                // Still running.
+                "GetOperationStatus" => vec![status(0), (2, Item::I32(1))],
+                "CancelOperation" => vec![status(cancelled)],
+                _ => vec![status(0)],
+            };
+            stream.write_all(&thrift::answer(&function, sequence, Item::Struct(returned))).ok()?;
+        }
+    }
+
+    #[test]
+    fn a_statement_that_does_not_stop_loses_its_connection() {
+        // The server says that it will stop it, and that it will not.
+        for cancelled in [0, 3] {
+            let mut session = HiveSession::open(&endless(cancelled), &[]).unwrap();
+            let canceller = session.canceller();
+            let error = std::thread::scope(|scope| {
+                let (done, ended) = channel::<()>();
+                scope.spawn(move || {
+                    while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(Duration::from_millis(50)) {
+                        canceller.cancel();
+                    }
+                });
+                let error = session.run("SELECT 1", &mut ()).unwrap_err();
+                drop(done);
+                error
+            });
+            assert_eq!(error.kind, DriverErrorKind::SessionLost, "{error}");
+            assert!(error.message.contains("did not stop a statement"), "{error}");
+        }
     }
 }

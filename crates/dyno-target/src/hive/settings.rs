@@ -5,7 +5,7 @@ use dyno_wire::endpoint::Password;
 
 use crate::settings::parameters::port;
 use crate::settings::url::{encode_host, malformed, take_apart, written};
-use crate::settings::{Environment, TargetError, is_secret};
+use crate::settings::{Environment, TargetError, is_secret_setting};
 
 /// Stands before `://`.
 pub(super) const SCHEME: &str = "hive2";
@@ -62,7 +62,7 @@ impl HiveSettings {
                 AUTH if value.eq_ignore_ascii_case(PLAIN) => auth = Auth::Plain,
                 AUTH => return Err(TargetError::invalid(AUTH, &value, "plain or nosasl")),
                 // Settings are shown.
-                secret if is_secret(secret) => {
+                secret if is_secret_setting(secret) => {
                     return Err(malformed(format!(
                         "the password stands before the `@`, and no secret in `{secret}`"
                     )));
@@ -131,6 +131,7 @@ mod tests {
             ("hive2://u:SECRET@a,b/", "one host"),
             ("hive2://u:SECRET@h:0/", "1 to 65535"),
             ("hive2://u@h?password=SECRET", "before the `@`"),
+            ("hive2://u@h?spark.hadoop.fs.azure.account.key.x=SECRET", "no secret in"),
             ("hive2://u:SEC/RET@h", "%2F"),
         ] {
             let error = parse(text).unwrap_err().to_string();

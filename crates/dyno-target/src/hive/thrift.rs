@@ -215,8 +215,32 @@ fn malformed(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what.to_owned())
 }
 
+/// The message by which a server answers a call.
+#[cfg(test)]
+pub(super) fn answer(function: &str, sequence: i32, returned: Item) -> Vec<u8> {
+    let mut message = (VERSION | REPLY).to_be_bytes().to_vec();
+    Item::text(function).write(&mut message);
+    message.extend(sequence.to_be_bytes());
+    Item::Struct(vec![(0, returned)]).write(&mut message);
+    message
+}
+
+/// The function that is called, and the number of the call.
+#[cfg(test)]
+pub(super) fn called(from: &mut dyn Read) -> io::Result<(String, i32)> {
+    let [_, _, _, _] = bytes(from)?;
+    let function = String::from_utf8_lossy(&string(from)?).into_owned();
+    let sequence = i32::from_be_bytes(bytes(from)?);
+    Item::read(from, STRUCT, 0)?;
+    Ok((function, sequence))
+}
+
 #[cfg(test)]
 mod tests {
+    use dyno_engine::driver::{RowSink, Value};
+    use proptest::prelude::*;
+
+    use super::super::rows;
     use super::*;
 
     fn read(bytes: &[u8]) -> io::Result<Item> {
@@ -263,5 +287,65 @@ mod tests {
         // A length that nothing follows takes no memory.
         assert!(read(&[11, 0, 1, 0x7f, 0xff, 0xff, 0xff]).is_err());
         assert!(read(&[15, 0, 1, 8, 0xff, 0xff, 0xff, 0xff]).is_err());
+    }
+
+    struct Any;
+
+    impl RowSink for Any {
+        fn wants_rows(&self) -> bool {
+            true
+        }
+
+        fn columns(&mut self, _: &[&str]) {}
+
+        fn row(&mut self, _: &[Value<'_>]) {}
+    }
+
+    /// A reply with rows.
+    fn rows_replied() -> Vec<u8> {
+        let column = |kind, values| {
+            let typed = vec![(1, Item::List(values)), (2, Item::text("\u{1}"))];
+            Item::Struct(vec![(kind, Item::Struct(typed))])
+        };
+        let columns = vec![
+            column(5, vec![Item::I64(1), Item::I64(2)]),
+            column(7, vec![Item::text("x"), Item::text("é")]),
+        ];
+        let set = Item::Struct(vec![(1, Item::I64(0)), (3, Item::List(columns))]);
+        answer("FetchResults", 7, Item::Struct(vec![(3, set)]))
+    }
+
+    /// What becomes of a reply: its rows, or an error.
+    fn rows_of(message: &[u8]) -> Option<usize> {
+        let reply = reply(&mut &*message, 7).ok()?;
+        rows::hand_on_names(&reply, &mut Any);
+        rows::hand_on(&reply, &mut Any).ok()
+    }
+
+    #[test]
+    fn a_reply_that_ends_too_early_has_no_rows() {
+        let message = rows_replied();
+        assert_eq!(rows_of(&message), Some(2));
+        for end in 0..message.len() {
+            assert_eq!(rows_of(&message[..end]), None, "{end}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_garbled_reply_is_a_reply_or_an_error(at in 0..rows_replied().len(), bytes in any::<[u8; 2]>()) {
+            let mut message = rows_replied();
+            for (old, new) in message[at..].iter_mut().zip(bytes) {
+                *old = new;
+            }
+            prop_assert!(rows_of(&message).is_none_or(|rows| rows <= 2));
+        }
+
+        #[test]
+        fn any_bytes_are_a_value_or_an_error(bytes in proptest::collection::vec(prop_oneof![0..16_u8, any::<u8>()], 0..80)) {
+            if let Ok(item) = read(&bytes) {
+                let _ = (rows::hand_on(&item, &mut Any), item.string(&[1, 5]));
+            }
+        }
     }
 }

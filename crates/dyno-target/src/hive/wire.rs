@@ -142,10 +142,14 @@ impl Read for Wire {
         if self.auth == Auth::None {
             return self.stream.read(buffer);
         }
-        while self.left == 0 {
+        if self.left == 0 {
             let mut length = [0; 4];
             self.stream.read_exact(&mut length)?;
             self.left = u32::from_be_bytes(length);
+            // A server that sends nothing but such would be read for ever.
+            if self.left == 0 {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, "a piece of its answer is empty"));
+            }
         }
         let most = buffer.len().min(self.left as usize);
         let read = self.stream.read(&mut buffer[..most])?;
@@ -204,4 +208,24 @@ fn reason(error: &io::Error) -> String {
 
 fn no_connection(message: String) -> DriverError {
     DriverError { code: NO_CONNECTION, message, kind: DriverErrorKind::SessionLost }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, TcpListener};
+
+    use super::*;
+
+    #[test]
+    fn an_empty_piece_is_an_error() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let stream = BufReader::new(TcpStream::connect(listener.local_addr().unwrap()).unwrap());
+        let mut wire = Wire { stream, place: String::new(), auth: Auth::Plain, left: 0, calls: 0 };
+        let (mut server, _) = listener.accept().unwrap();
+        server.write_all(b"\0\0\0\x02ab\0\0\0\x01c\0\0\0\0\0\0\0\x01d").unwrap();
+        let mut read = [0; 3];
+        wire.read_exact(&mut read).unwrap();
+        assert_eq!(&read, b"abc");
+        assert_eq!(wire.read(&mut read).unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
 }

@@ -24,6 +24,7 @@ pub use statistics::Statistics;
 use crate::connection::{Connection, QueryError, TextRow};
 use crate::drivers;
 use crate::product::{self, Recognised};
+use crate::settings::{is_secret_setting, without_password};
 pub(crate) use statistics::ReadStatistics;
 
 /// How one kind of database is asked. A question that the server does not understand leaves its answer unknown; an error
@@ -259,6 +260,11 @@ fn mark_indexed(tables: &mut [event::Table], rows: Option<&[TextRow]>) {
 
 /// Shown instead of a setting's value in which a password may stand.
 pub(crate) const NOT_SHOWN: &str = "(not shown)";
+
+/// A setting's value as it may be shown.
+pub(crate) fn shown_value(name: &str, value: &str) -> String {
+    if is_secret_setting(name) { NOT_SHOWN.to_owned() } else { without_password(value) }
+}
 
 /// A refused question is an unknown answer; a lost session is an error.
 pub(crate) fn known<T>(answer: Result<Option<T>, QueryError>) -> Result<Option<T>, QueryError> {

@@ -196,6 +196,11 @@ pub fn is_secret(name: &str) -> bool {
     redact::is_secret(name)
 }
 
+/// Whether a setting of a database may hold a password, a key or a token.
+pub(crate) fn is_secret_setting(name: &str) -> bool {
+    redact::is_secret_setting(name)
+}
+
 /// Whether libpq has a connection parameter of this name.
 #[must_use]
 pub fn is_parameter(name: &str) -> bool {

@@ -85,6 +85,25 @@ pub(super) fn is_secret(name: &str) -> bool {
     ["passw", "passphrase", "_pwd", "secret", "token"].iter().any(|word| name.contains(word))
 }
 
+/// The same of a setting of a database. These have names of all kinds of storage and services: `fs.azure.account.key.…`,
+/// `s3_access_key_id`, `fs.s3a.aws.credentials.provider`, `hive.auth.…`. What may hold a key is taken for one that does.
+pub(super) fn is_secret_setting(name: &str) -> bool {
+    const WORDS: [&str; 10] = [
+        ".key",
+        "_key",
+        "-key",
+        "accesskey",
+        "apikey",
+        "credential",
+        "auth",
+        "private",
+        ".sas.",
+        "connection_string",
+    ];
+    let lower = name.to_ascii_lowercase();
+    is_secret(name) || WORDS.iter().any(|word| lower.contains(word))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

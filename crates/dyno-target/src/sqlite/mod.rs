@@ -28,7 +28,7 @@ pub(crate) static KIND: DriverKind = DriverKind {
         Some(settings.map(|settings| DriverTarget {
             url: settings.url(),
             database: settings.file().display().to_string(),
-            password: None,
+            passwords: Vec::new(),
             capabilities: Capabilities {
                 protocol: "SQLite",
                 short_name: SCHEME,

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use dyno_results::spec::{EmbeddedSpec, PhaseSpec, RunSpec, StreamSpec, SystemSpec, TargetSpec};
 use dyno_target::embedded::{Profile, ServerSpec};
 use dyno_target::probe::NodeExporter;
-use dyno_target::settings::without_password;
 use dyno_target::{Capabilities, Environment, Target};
 use dyno_workload::benchmark::{Benchmark, ScriptsBenchmark};
 use dyno_workload::registry::{self, Selection};
@@ -169,7 +168,8 @@ pub(super) fn resolve(spec: &mut RunSpec) -> Result<Vec<TargetPlan>, Failure> {
 
 /// What is typed of a target, without a password, so that it names the same when it is read again.
 fn storable(typed: &str, target: &Target) -> String {
-    let hidden = without_password(typed).replace(":***@", "@");
+    // What the target itself takes for a secret has been remembered.
+    let hidden = secrets::hidden(typed).replace(":***@", "@");
     if secrets::is_hidden(&hidden) { target.url() } else { hidden }
 }
 

@@ -35,6 +35,14 @@ fn refusal(line: &str) -> String {
     plan(line).unwrap_err().to_string()
 }
 
+#[cfg(feature = "adbc")]
+#[test]
+fn a_drivers_secrets_are_not_stored() {
+    let line = "ycsb -t adbc:x.so?adbc.flight.sql.authorization_header=Bearer%20hidden-one&username=me";
+    let spec = plan(line).unwrap().spec;
+    assert!(!format!("{spec:?}").contains("hidden"), "{spec:?}");
+}
+
 #[test]
 fn each_target_has_its_name_and_a_benchmark_of_its_dialect() {
     let resolved = plan("events --rows 2k").unwrap();

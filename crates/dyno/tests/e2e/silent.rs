@@ -118,6 +118,21 @@ fn a_signal_ends_the_wait_for_a_silent_server() {
     }
 }
 
+/// It gives up by itself after some seconds, and says something else then.
+#[test]
+fn a_signal_ends_the_wait_for_a_driver() {
+    let address = silent();
+    for scheme in ["clickhouse", "hive2"] {
+        let target = format!("{scheme}://{address}/");
+        let arguments = ["run", "tpch", "--target", &target];
+        let home = Home::new();
+        let running = home.start(&arguments);
+        running.wait_until_connected(&address);
+        running.signal(Signal::INT);
+        assert_interrupted(running.end(), &arguments);
+    }
+}
+
 /// It was the signal that ended it, and nothing else: `dyno run` says so, the front ends die of it where there is nothing yet
 /// to be ended in good order.
 #[track_caller]

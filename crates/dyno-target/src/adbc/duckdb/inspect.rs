@@ -11,6 +11,7 @@ use crate::adbc::database::named_settings;
 use crate::connection::{Connection, QueryError};
 use crate::inspect::{
     Identity, Inspector, Limits, ReadStatistics, ServerProcess, SettingValues, Sizes, Statistics, known,
+    shown_value,
 };
 use crate::product::Recognised;
 
@@ -59,7 +60,7 @@ fn server_process(connection: &mut Connection) -> Result<Option<ServerProcess>, 
 
 fn settings(connection: &mut Connection, _: &Recognised) -> Result<Vec<event::Setting>, QueryError> {
     let named = named_settings(&file(connection));
-    let is_named = |name: &str| named.iter().any(|(it, _)| it.eq_ignore_ascii_case(name));
+    let is_named = |name: &str| named.iter().any(|it| it.eq_ignore_ascii_case(name));
     let mut settings = Vec::new();
     for row in connection.query("SELECT name, value FROM duckdb_settings()")? {
         let (Some(name), Some(value)) = (row.text(0), row.text(1)) else { continue };
@@ -70,11 +71,7 @@ fn settings(connection: &mut Connection, _: &Recognised) -> Result<Vec<event::Se
         if changed || known.is_some_and(|(_, default)| default.is_none()) {
             settings.push(event::Setting {
                 name: name.to_owned(),
-                value: if crate::settings::is_secret(name) {
-                    "(not shown)".to_owned()
-                } else {
-                    value.to_owned()
-                },
+                value: shown_value(name, value),
                 unit: None,
                 default: default.map(str::to_owned),
                 source: is_named(name).then(|| "target".to_owned()),

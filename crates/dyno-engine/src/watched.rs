@@ -1,0 +1,207 @@
+//! What a load thread does with its driver, for the engine to watch: the thread itself cannot while the driver blocks.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::clock::{SECOND_NS, now_ns};
+use crate::driver::{CancelSession, Driver, DriverSession};
+use crate::error::SessionError;
+use crate::statement::Statement;
+
+/// How often it is looked whether a session that is being opened is still waited for.
+const OPEN_LOOK: Duration = Duration::from_millis(50);
+/// How long it takes until an operation is asked again to stop: it may have begun as it was asked, and not have heard it.
+const CANCEL_AGAIN_NS: u64 = SECOND_NS / 10;
+
+/// A load thread's session, and what it has under way.
+#[derive(Default)]
+pub(crate) struct Watched {
+    /// When the operation under way began; 0 for none.
+    began_ns: AtomicU64,
+    /// When it was last asked to stop; 0 for never.
+    cancelled_ns: AtomicU64,
+    canceller: Mutex<Option<Arc<dyn CancelSession>>>,
+    /// Somebody asks the session to stop.
+    is_cancelling: AtomicBool,
+    /// Sessions that began to be opened before then are waited for no longer.
+    given_up_ns: AtomicU64,
+    /// The engine has a command for the thread that it has not taken yet.
+    has_command: AtomicBool,
+}
+
+impl Watched {
+    /// Whether the thread is to take a command before it goes on.
+    pub(crate) fn has_command(&self) -> bool {
+        self.has_command.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_has_command(&self, has_command: bool) {
+        self.has_command.store(has_command, Ordering::Release);
+    }
+
+    /// Opens a session, unless the engine does not wait for it. It is opened on a thread of its own, because a driver blocks, and
+    /// one that nobody waits for ends by itself.
+    pub(crate) fn open(
+        &self,
+        driver: &Arc<dyn Driver>,
+        statements: Vec<Statement>,
+    ) -> Result<Box<dyn DriverSession>, SessionError> {
+        let began_ns = now_ns();
+        let (sender, opened) = channel();
+        let driver = Arc::clone(driver);
+        let open = move || {
+            // Where nobody waits the session ends.
+            let _ = sender.send(driver.open(&statements));
+        };
+        let started = std::thread::Builder::new().name("dyno-open".to_owned()).spawn(open);
+        started.map_err(|error| SessionError::Login(Box::new(error)))?;
+        loop {
+            match opened.recv_timeout(OPEN_LOOK) {
+                Ok(opened) => return opened.map_err(SessionError::from),
+                Err(RecvTimeoutError::Timeout) if self.given_up_ns.load(Ordering::Acquire) > began_ns => {
+                    return Err(SessionError::TimedOut(Duration::from_nanos(now_ns() - began_ns)));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(SessionError::Closed),
+            }
+        }
+    }
+
+    /// A session that is being opened is waited for no longer.
+    pub(crate) fn give_up_opening(&self) {
+        self.given_up_ns.store(now_ns(), Ordering::Release);
+    }
+
+    /// The thread has another session from now on, or none.
+    pub(crate) fn set_session(&self, canceller: Option<Arc<dyn CancelSession>>) {
+        *self.canceller.lock().unwrap_or_else(PoisonError::into_inner) = canceller;
+    }
+
+    /// An operation begins.
+    pub(crate) fn begin(&self, now: u64) {
+        self.began_ns.store(now, Ordering::Release);
+    }
+
+    /// It has ended; when it was asked to stop, 0 for never.
+    pub(crate) fn end(&self) -> u64 {
+        self.began_ns.store(0, Ordering::Release);
+        self.cancelled_ns.load(Ordering::Acquire)
+    }
+
+    /// Asks an operation to stop that began before then, now and then until it does. A server may take seconds to answer, for which
+    /// nobody waits here.
+    pub(crate) fn cancel_begun_before(self: &Arc<Self>, then_ns: u64) {
+        let (began_ns, now) = (self.began_ns.load(Ordering::Acquire), now_ns());
+        let is_due = began_ns > 0 && began_ns < then_ns;
+        let cancelled_ns = self.cancelled_ns.load(Ordering::Relaxed);
+        if !is_due || cancelled_ns >= began_ns && now < cancelled_ns + CANCEL_AGAIN_NS {
+            return;
+        }
+        let canceller = self.canceller.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(canceller) = canceller else { return };
+        if self.is_cancelling.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.cancelled_ns.store(now, Ordering::Release);
+        let watched = Arc::clone(self);
+        let cancel = move || {
+            // Another operation is not to be stopped.
+            if watched.began_ns.load(Ordering::Acquire) == began_ns {
+                canceller.cancel();
+            }
+            watched.is_cancelling.store(false, Ordering::Release);
+        };
+        if std::thread::Builder::new().name("dyno-cancel".to_owned()).spawn(cancel).is_err() {
+            // It is asked again.
+            self.is_cancelling.store(false, Ordering::Release);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, Sender};
+
+    use dyno_wire::server_error::DriverError;
+
+    use super::*;
+
+    /// Takes until somebody lets it go on.
+    #[derive(Debug)]
+    struct Slow {
+        begun: Sender<()>,
+        goes_on: Mutex<Receiver<()>>,
+    }
+
+    impl Slow {
+        fn new() -> (Arc<Self>, Receiver<()>, Sender<()>) {
+            let ((begun, begins), (go_on, goes_on)) = (channel(), channel());
+            (Arc::new(Self { begun, goes_on: Mutex::new(goes_on) }), begins, go_on)
+        }
+
+        fn wait(&self) {
+            self.begun.send(()).unwrap();
+            let _ = self.goes_on.lock().unwrap().recv();
+        }
+    }
+
+    impl CancelSession for Slow {
+        fn cancel(&self) {
+            self.wait();
+        }
+    }
+
+    impl Driver for Slow {
+        fn kind(&self) -> &'static str {
+            "slow"
+        }
+
+        fn place(&self) -> String {
+            "nowhere".to_owned()
+        }
+
+        fn open(&self, _: &[Statement]) -> Result<Box<dyn DriverSession>, DriverError> {
+            self.wait();
+            let kind = dyno_wire::server_error::DriverErrorKind::Other;
+            Err(DriverError { code: "no", message: "no".to_owned(), kind })
+        }
+    }
+
+    #[test]
+    fn nobody_waits_for_a_server_that_is_slow_to_cancel() {
+        let (slow, begins, go_on) = Slow::new();
+        let watched = Arc::<Watched>::default();
+        watched.set_session(Some(slow));
+        watched.begin(now_ns());
+        watched.cancel_begun_before(u64::MAX);
+        begins.recv().unwrap();
+        // It is asked once at a time, however often that is due.
+        watched.cancelled_ns.store(1, Ordering::Release);
+        watched.cancel_begun_before(u64::MAX);
+        assert!(begins.try_recv().is_err() && watched.end() == 1);
+        go_on.send(()).unwrap();
+    }
+
+    #[test]
+    fn a_session_that_is_not_waited_for_is_given_up() {
+        let (slow, begins, go_on) = Slow::new();
+        let watched = Arc::<Watched>::default();
+        let driver: Arc<dyn Driver> = slow;
+        let opening = std::thread::spawn({
+            let watched = Arc::clone(&watched);
+            move || watched.open(&driver, Vec::new()).map(|_| ())
+        });
+        begins.recv().unwrap();
+        watched.give_up_opening();
+        assert!(matches!(opening.join().unwrap(), Err(SessionError::TimedOut(_))));
+        go_on.send(()).unwrap();
+        // What was given up before is not this.
+        let (slow, begins, go_on) = Slow::new();
+        let driver: Arc<dyn Driver> = slow;
+        go_on.send(()).unwrap();
+        let opened = watched.open(&driver, Vec::new()).map(|_| ());
+        assert!(begins.recv().is_ok() && matches!(opened, Err(SessionError::Server(_))));
+    }
+}
