@@ -134,6 +134,7 @@ pub(crate) fn without_timelines(report: &Report) -> Report {
         sizes: report.sizes.clone(),
         checks: report.checks.clone(),
         answers: Vec::new(),
+        plans: report.plans.clone(),
         hooks: report.hooks.clone(),
         lost: report.lost.clone(),
         server_changes: report.server_changes.clone(),
@@ -305,6 +306,7 @@ mod tests {
             server_changes: vec![],
             checks: vec![],
             answers: vec![],
+            plans: vec![],
             findings: vec![],
             notices: vec![Notice { target: None, stage: None, text: HOSTILE.to_owned() }],
         }

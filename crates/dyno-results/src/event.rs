@@ -12,6 +12,7 @@ use clap::ValueEnum;
 use schemars::JsonSchema;
 
 use crate::latency::Latency;
+use crate::plan::Plan;
 use crate::spec::RunSpec;
 
 /// An event with its place in the stream.
@@ -41,6 +42,7 @@ pub enum Event {
     StageFinished(StageFinished),
     Check(Check),
     Answer(Answer),
+    Plan(Plan),
     Hook(Hook),
     TargetLost(TargetLost),
     ServerChanged(ServerChanged),
@@ -95,6 +97,7 @@ impl Event {
             Self::StageFinished(_) => "stage-finished",
             Self::Check(_) => "check",
             Self::Answer(_) => "answer",
+            Self::Plan(_) => "plan",
             Self::Hook(_) => "hook",
             Self::TargetLost(_) => "target-lost",
             Self::ServerChanged(_) => "server-changed",
@@ -168,7 +171,8 @@ impl Target {
     }
 
     /// `PostgreSQL 18.1`; `None` where the product was not recognised.
-    pub(crate) fn product_with_version(&self) -> Option<String> {
+    #[must_use]
+    pub fn product_with_version(&self) -> Option<String> {
         let version = self.version.iter().map(|version| format!(" {version}"));
         Some(self.product.iter().cloned().chain(version).collect()).filter(|_| self.product.is_some())
     }
