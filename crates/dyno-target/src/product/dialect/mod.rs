@@ -10,6 +10,7 @@ use std::time::Duration;
 use dyno_engine::driver::BatchForm;
 
 use crate::catalog::Catalog;
+use crate::explain::Explain;
 
 /// The SQL that a product understands beyond what all do.
 #[derive(Debug, Clone, Copy)]
@@ -86,7 +87,7 @@ pub struct Dialect {
     pub query_texts: &'static [(&'static str, &'static str)],
     pub query_end: &'static str,
 
-    pub explain: &'static str,
+    pub explain: Explain,
     pub by_table: Access,
     pub by_index: Access,
     pub catalog: &'static Catalog,
