@@ -139,6 +139,7 @@ fn two() -> Comparison {
 
 fn difference(aspect: &'static str, severity: Severity, text: &str) -> Difference {
     Difference {
+        code: "not-comparable",
         aspect,
         severity,
         series: None,
