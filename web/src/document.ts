@@ -22,6 +22,8 @@ export interface Report {
   timelines: Timeline[];
   sizes: Size[];
   checks: Check[];
+  /** Of query sets; absent where none were taken. */
+  plans?: QueryPlan[];
   hooks: Hook[];
   /** Targets that were given up in mid-run. */
   lost: Lost[];
@@ -185,6 +187,40 @@ export interface QueryTimes {
   compared: boolean;
   /** In what the answer is wrong or another one; null where nothing is known of that. */
   differs: string | null;
+}
+
+/** How a query was run. */
+export interface QueryPlan {
+  /** Null where there is no plan. */
+  shape: string | null;
+  target: string;
+  series: string;
+  query: string;
+  sql: string;
+  when: "before" | "after";
+  /** Whether rows and times are real ones. */
+  executed: boolean;
+  reason: string | null;
+  /** In the order of the tree; empty where only the text is known. */
+  nodes: PlanNode[];
+  text: string | null;
+}
+
+export interface PlanNode {
+  depth: number;
+  operation: string;
+  object: string | null;
+  index: string | null;
+  details?: string[];
+  /** Of each execution. */
+  rows_planned: number | null;
+  rows: number | null;
+  loops: number | null;
+  /** Of all executions, with the steps below and without them. */
+  time_ms: number | null;
+  own_ms: number | null;
+  pages_hit: number | null;
+  pages_read: number | null;
 }
 
 /** What stands for a series: its hold, or the median of several that repeat each other, or the rung of its peak. */

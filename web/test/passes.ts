@@ -1,7 +1,7 @@
 // SYNTHETIC TEST DATA. Nothing here was measured: passes of three targets over a query set, made up by formula. For the
 // tests only; never for a document.
 
-import type { Passes, QueryTimes, StageResult, WrittenReport } from "../src/document";
+import type { Passes, PlanNode, QueryPlan, QueryTimes, StageResult, WrittenReport } from "../src/document";
 import { subject, syntheticReport, totals } from "./fixture";
 
 export interface PassesPlan {
@@ -90,6 +90,7 @@ export function passesReport(plan: Partial<PassesPlan> = {}): WrittenReport {
         { source: "host", key: "server_cpu_cores", unit: "cores", t_s: [6, 7, 8], values: [0.4, 0.9, 0.7] },
       ],
     })),
+    plans: names.flatMap((target) => plansOf(target, queries)),
     findings: [
       {
         code: "answer-differs",
@@ -140,4 +141,61 @@ function passesOf(target: string, first: number, count: number, stages: number[]
     qph: null,
     answers: { kept, known: 0, valid: 0, alike: kept - differ, differ },
   };
+}
+
+export function planNode(
+  depth: number,
+  operation: string,
+  object: string | null,
+  own: Partial<PlanNode> = {},
+) {
+  const figures = {
+    rows_planned: 10,
+    rows: 12,
+    loops: 1,
+    time_ms: 40 / (depth + 1),
+    own_ms: 20 / (depth + 1),
+  };
+  return { depth, operation, object, index: null, ...figures, pages_hit: 120, pages_read: 3, ...own };
+}
+
+export function queryPlan(query: string, own: Partial<QueryPlan> = {}): QueryPlan {
+  const nodes = [
+    planNode(0, "Sort", null, { details: ["Sort Key: l_orderkey"] }),
+    planNode(1, "Hash Join", null),
+    planNode(2, "Seq Scan", "lineitem", {
+      rows: 52_000,
+      details: [`Filter: (l_comment ~~ '%${"x".repeat(300)}%')`],
+    }),
+    planNode(2, "Hash", null, { loops: 0, rows: 0 }),
+  ];
+  const sql = "select *\nfrom lineitem";
+  const about = { target: "pg", series: "queries", query, sql, when: "after", executed: true } as const;
+  return { shape: "a", ...about, reason: null, nodes, text: null, ...own };
+}
+
+/** `pg` ran Q2 otherwise than it was planned, `my` did not run Q17, and `duck` tells a text. */
+function plansOf(target: string, queries: number): QueryPlan[] {
+  const all = Array.from({ length: queries }, (_, at) => `Q${at + 1}`);
+  const estimate = { nodes: [], executed: false };
+  const plan = (query: string): QueryPlan => {
+    if (target === "duck")
+      return queryPlan(query, { target, ...estimate, text: "HASH_JOIN\n  SEQ_SCAN lineitem ~ 12 rows" });
+    if (target === "my" && query === "Q17")
+      return queryPlan(query, { target, ...estimate, text: null, shape: null, reason: "no such table" });
+    return queryPlan(query, { target });
+  };
+  const changed = (when: "before" | "after", operation: string, index: string | null) =>
+    queryPlan("Q2", {
+      when,
+      executed: false,
+      shape: operation,
+      nodes: [
+        planNode(0, "Sort", null),
+        planNode(1, operation, null),
+        planNode(2, index === null ? "Seq Scan" : "Index Scan", "lineitem", { index }),
+      ],
+    });
+  const planned = [changed("before", "Nested Loop", "lineitem_fk1"), changed("after", "Hash Join", null)];
+  return [...(target === "pg" ? planned : []), ...all.map(plan)];
 }

@@ -214,8 +214,11 @@ fn differences(differences: &[Difference], sheet: &mut Sheet) {
         sheet.row("findings", "none: the sides differ in nothing that dyno knows of");
         return;
     }
-    sheet.row("findings", "not-comparable");
+    let mut code = None;
     for difference in differences {
+        if code.replace(difference.code) != Some(difference.code) {
+            sheet.row(if difference.code == differences[0].code { "findings" } else { "" }, difference.code);
+        }
         let (word, paint) = severity(difference.severity);
         let series =
             difference.series.as_deref().map_or(String::new(), |series| format!("{}: ", visible(series)));

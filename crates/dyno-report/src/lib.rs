@@ -10,6 +10,7 @@ pub mod json;
 pub mod live;
 pub mod openmetrics;
 pub mod page;
+pub mod plans;
 pub mod runs;
 #[cfg(feature = "serve")]
 pub mod serve;

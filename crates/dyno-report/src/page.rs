@@ -135,6 +135,7 @@ pub(crate) fn without_timelines(report: &Report) -> Report {
         checks: report.checks.clone(),
         answers: Vec::new(),
         query_failures: Vec::new(),
+        plans: report.plans.clone(),
         hooks: report.hooks.clone(),
         lost: report.lost.clone(),
         server_changes: report.server_changes.clone(),
@@ -307,6 +308,7 @@ mod tests {
             checks: vec![],
             answers: vec![],
             query_failures: Vec::new(),
+            plans: vec![],
             findings: vec![],
             notices: vec![Notice { target: None, stage: None, text: HOSTILE.to_owned() }],
         }

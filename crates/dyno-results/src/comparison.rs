@@ -28,6 +28,8 @@ pub use self::error::CompareError;
 pub use self::evidence::{Evidence, Gathering};
 use self::sections::SharedParts;
 pub use self::side::{Member, Side};
+use crate::event::HookTime;
+use crate::plan::Plan;
 use crate::store::Store;
 use crate::words::distinct;
 
@@ -36,6 +38,50 @@ use crate::words::distinct;
 pub fn of_store(store: &Store, sides: &[String], base: Option<&str>) -> Result<Comparison, CompareError> {
     let (sides, base) = names::resolve(store, sides, base)?;
     compare(&sides, base)
+}
+
+/// The plan of a query on a side of a comparison.
+#[derive(Debug, Clone)]
+pub struct SidePlan {
+    /// The side's name.
+    pub side: String,
+    /// Plans of different ones are not compared.
+    pub product: Option<String>,
+    pub product_with_version: Option<String>,
+    pub plan: Plan,
+}
+
+/// How each of the sides runs a query: the base first, each by its first run that says it. Where one did not run it for its plan,
+/// all are as planned.
+pub fn plans(
+    store: &Store,
+    sides: &[String],
+    base: Option<&str>,
+    query: &str,
+) -> Result<Vec<SidePlan>, CompareError> {
+    let (mut sides, base) = names::resolve(store, sides, base)?;
+    if let Some(first) = sides.get_mut(..=base) {
+        first.rotate_right(1);
+    }
+    let find = |side: &Side, executed: bool| {
+        let is_meant = |plan: &&Plan| {
+            side.series.as_ref().is_none_or(|only| *only == plan.series)
+                && plan.query.eq_ignore_ascii_case(query)
+                && (plan.when, plan.executed) == (HookTime::After, executed)
+        };
+        let of_member = |member: &Member| {
+            let own = member.report().plans.iter().map(|shown| &shown.plan);
+            own.filter(|plan| plan.target == member.target).find(is_meant).cloned()
+        };
+        side.members.iter().find_map(of_member)
+    };
+    let executed = sides.iter().all(|side| find(side, true).is_some());
+    let of_side = |side: &Side| {
+        let SideInfo { name, product: product_with_version, .. } = side.info();
+        let product = side.members.first()?.described()?.product.clone();
+        Some(SidePlan { side: name, product, product_with_version, plan: find(side, executed)? })
+    };
+    Ok(sides.iter().filter_map(of_side).collect())
 }
 
 /// Compares the sides with the one at `base`. Fails where they have nothing in common.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::Event;
 use crate::latency::Latency;
 pub use crate::passes::{AnswerCounts, Passes, QueryTimes};
+use crate::plan::Plan;
 use crate::spec::RunSpec;
 pub use crate::timeline::{LoadColumns, Metric, PoolLoad, Timeline};
 use crate::{event, words};
@@ -45,6 +46,10 @@ pub struct Report {
     /// Why queries did not end well; what the passes of a series say of it is written.
     #[serde(skip)]
     pub query_failures: Vec<event::QueryFailure>,
+    /// How queries were run, in the order in which that was asked; a plan of before the passes only where that of after them
+    /// has another shape.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plans: Vec<ShownPlan>,
     pub hooks: Vec<HookRun>,
     /// Targets that were given up in mid-run.
     pub lost: Vec<Lost>,
@@ -102,6 +107,11 @@ impl Report {
             Event::Check(check) => self.checks.push(check.clone()),
             Event::Answer(answer) => self.answers.push(answer.clone()),
             Event::QueryFailure(failure) => self.query_failures.push(failure.clone()),
+            Event::Plan(plan) => {
+                let shown = ShownPlan::of(plan);
+                self.plans.retain(|known| !known.is_told_by(&shown));
+                self.plans.push(shown);
+            }
             Event::Hook(hook) => self.hooks.push(HookRun { at_s, hook: hook.clone() }),
             Event::TargetLost(lost) => self.lost.push(Lost { at_s, lost: lost.clone() }),
             Event::ServerChanged(changed) => self.server_changes.push(changed.clone()),
@@ -134,9 +144,45 @@ impl Report {
         self.host(target).or_else(|| self.host("driver").filter(|_| shared))
     }
 
+    /// The plan of a query of a series, taken before the passes or after them, by executing it or not.
+    #[must_use]
+    pub fn plan(
+        &self,
+        series: &Series,
+        query: &str,
+        (when, executed): (event::HookTime, bool),
+    ) -> Option<&Plan> {
+        let all = self.plans.iter().map(|shown| &shown.plan);
+        let mut own = all.filter(|plan| plan.target == series.target && plan.series == series.name);
+        own.find(|plan| plan.query == query && plan.when == when && plan.executed == executed)
+    }
+
     #[must_use]
     pub fn stage(&self, id: u32) -> Option<&StageResult> {
         self.stages.iter().find(|result| result.stage.id == id)
+    }
+}
+
+/// A plan as a report has it.
+#[derive(Debug, Clone, Serialize)]
+pub struct ShownPlan {
+    /// A digest of its steps, what they are on and their order; `None` where there is no plan.
+    pub shape: Option<String>,
+    #[serde(flatten)]
+    pub plan: Plan,
+}
+
+impl ShownPlan {
+    fn of(plan: &Plan) -> Self {
+        let text = plan.text.clone().filter(|_| plan.nodes.is_empty());
+        Self { shape: plan.shape(), plan: Plan { text, ..plan.clone() } }
+    }
+
+    /// Whether it is of before the passes, and `other` says the same of after them.
+    fn is_told_by(&self, other: &Self) -> bool {
+        let of = |plan: &Plan| (plan.target.clone(), plan.series.clone(), plan.query.clone(), plan.executed);
+        let passed = (self.plan.when, other.plan.when) == (event::HookTime::Before, event::HookTime::After);
+        passed && self.shape.is_some() && self.shape == other.shape && of(&self.plan) == of(&other.plan)
     }
 }
 

@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 
 use crate::answer::Decimals;
 use crate::latency::Latency;
+use crate::plan::Plan;
 use crate::spec::RunSpec;
 
 /// An event with its place in the stream.
@@ -44,6 +45,7 @@ pub enum Event {
     Check(Check),
     Answer(Answer),
     QueryFailure(QueryFailure),
+    Plan(Plan),
     Hook(Hook),
     TargetLost(TargetLost),
     ServerChanged(ServerChanged),
@@ -100,6 +102,7 @@ impl Event {
             Self::Check(_) => "check",
             Self::Answer(_) => "answer",
             Self::QueryFailure(_) => "query-failure",
+            Self::Plan(_) => "plan",
             Self::Hook(_) => "hook",
             Self::TargetLost(_) => "target-lost",
             Self::ServerChanged(_) => "server-changed",
@@ -173,7 +176,8 @@ impl Target {
     }
 
     /// `PostgreSQL 18.1`; `None` where the product was not recognised.
-    pub(crate) fn product_with_version(&self) -> Option<String> {
+    #[must_use]
+    pub fn product_with_version(&self) -> Option<String> {
         let version = self.version.iter().map(|version| format!(" {version}"));
         Some(self.product.iter().cloned().chain(version).collect()).filter(|_| self.product.is_some())
     }

@@ -19,6 +19,7 @@ mod incomplete;
 mod no_work;
 mod noisy;
 mod peak_not_reached;
+mod plan_changed;
 mod pool_bound;
 mod rate_not_met;
 mod restarted;
@@ -39,6 +40,7 @@ type Rule = fn(&Report) -> Vec<Finding>;
 const RULES: &[Rule] = &[
     data_check::judge,
     answers::judge,
+    plan_changed::judge,
     incomplete::judge,
     restarted::judge,
     errors::judge,

@@ -13,6 +13,7 @@ mod headline;
 pub mod judge;
 pub mod latency;
 pub mod passes;
+pub mod plan;
 pub mod spec;
 pub mod statistics;
 pub mod store;

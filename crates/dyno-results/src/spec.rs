@@ -267,6 +267,12 @@ pub struct StreamSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<PathBuf>,
 
+    /// How the product runs each query of a query set: `analyze` runs it once more after the passes, apart from their times,
+    /// `estimate` only asks, `none` [default: analyze]
+    #[arg(long, value_name = "HOW", help_heading = "Workload")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plans: Option<Plans>,
+
     /// How statements are sent [default: prepared]
     #[arg(long, short = 'M', value_name = "MODE", help_heading = "Workload")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -323,6 +329,18 @@ pub enum Prepare {
     Auto,
     Always,
     Never,
+}
+
+/// How the plans of queries are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Plans {
+    /// Each query is run once more, so that rows and times of its steps are known.
+    #[default]
+    Analyze,
+    /// No query is run for it.
+    Estimate,
+    None,
 }
 
 /// How statements travel.

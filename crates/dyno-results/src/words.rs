@@ -21,6 +21,13 @@ pub(crate) fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<
     all
 }
 
+/// The first three of what may be many: `a; b; c; and 4 more`.
+pub(crate) fn first_few(items: &[String]) -> String {
+    let (named, others) = items.split_at(items.len().min(3));
+    let more = if others.is_empty() { String::new() } else { format!("; and {} more", others.len()) };
+    format!("{}{more}", named.join("; "))
+}
+
 /// `fsync, synchronous_commit and full_page_writes`
 #[must_use]
 pub fn list<T: AsRef<str>>(items: &[T]) -> String {

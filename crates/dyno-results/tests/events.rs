@@ -10,6 +10,7 @@ use dyno_results::event::{
     Started, Subject, Table, Target, TargetLost, TypeInterval,
 };
 use dyno_results::latency::Latency;
+use dyno_results::plan::{Plan, PlanNode};
 use dyno_results::spec::RunSpec;
 use serde_json::Value;
 
@@ -120,6 +121,17 @@ fn every_event() -> Vec<Event> {
             expected: some(),
             found: some(),
             detail: text(),
+        }),
+        Event::Plan(Plan {
+            target: text(),
+            series: text(),
+            query: text(),
+            sql: text(),
+            when: HookTime::After,
+            executed: true,
+            reason: some(),
+            nodes: vec![PlanNode { details: vec![text()], ..PlanNode::default() }],
+            text: some(),
         }),
         Event::Hook(Hook {
             target: text(),

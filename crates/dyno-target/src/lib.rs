@@ -10,6 +10,7 @@ mod clickhouse;
 pub mod connection;
 mod drivers;
 pub mod embedded;
+pub mod explain;
 pub mod files;
 mod hive;
 pub mod host;

@@ -160,6 +160,12 @@ pub trait SeriesLoad: Send + Sync {
         Ok(())
     }
 
+    /// What the first client of a pass sends, with the name of each query, by the seed of the run; empty where there are no passes.
+    fn queries(&self, seed: u64) -> Vec<NamedQuery> {
+        let _ = seed;
+        Vec::new()
+    }
+
     /// What its queries returned since this was last asked, where answers are compared. Nothing may move meanwhile.
     fn answers(&self) -> Vec<QueryAnswer> {
         Vec::new()
@@ -181,6 +187,15 @@ pub trait SeriesLoad: Send + Sync {
     /// # Errors
     /// The tables cannot be read.
     fn baseline(&self, connection: &mut Connection) -> Result<Option<Baseline>, BenchmarkError>;
+}
+
+/// A query of a query set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedQuery {
+    pub name: String,
+    pub sql: String,
+    /// As far as its words tell.
+    pub only_reads: bool,
 }
 
 /// Compares the data before a load with what is there afterwards.

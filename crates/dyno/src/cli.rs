@@ -199,6 +199,7 @@ pub(crate) struct SysbenchArguments {
   dyno report 2026-11-20-1 --html out.html
   dyno report last --json | jq .series
   dyno report last --csv series.csv
+  dyno report last --plan Q9
   dyno report last --events --follow | jq -c 'select(.event == \"stage-finished\")'")]
 pub(crate) struct ReportArguments {
     /// The run's name or its beginning, `last`, or `last~1` for the one before
@@ -216,6 +217,10 @@ pub(crate) struct ReportArguments {
     /// Write the series as CSV, a row for each second, target and stream, to this file or to standard output
     #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with = "json")]
     pub(crate) csv: Option<Option<PathBuf>>,
+
+    /// Show how each target ran this query of a query set: its steps with times, rows against those planned, and pages
+    #[arg(long, value_name = "QUERY", conflicts_with_all = ["json", "html", "csv", "events"])]
+    pub(crate) plan: Option<String>,
 
     /// Print the stream of events as it is stored, one JSON object on each line (docs/events.md)
     #[arg(long, conflicts_with_all = ["json", "csv", "html"])]
@@ -266,6 +271,7 @@ pub(crate) struct ServeArguments {
   dyno compare 2026-11-20-1:pg 2026-11-20-3:pg
   dyno compare last:pg/ingest last:my/ingest
   dyno compare 2026-11-20-1,2026-11-20-2,2026-11-20-3 2026-11-20-4,2026-11-20-5,2026-11-20-6
+  dyno compare last~1 last --plan Q9
   dyno compare pg my --base my --json | jq '.series[].sections[0].rows[0]'
 
 How to read the result, and when not to trust it: docs/compare.md.
@@ -280,6 +286,10 @@ pub(crate) struct CompareArguments {
     /// Compare with this side instead of the first
     #[arg(long, value_name = "SIDE")]
     pub(crate) base: Option<String>,
+
+    /// Show how the sides ran this query of a query set, each step marked that the base has not, or that only the base has
+    #[arg(long, value_name = "QUERY", conflicts_with = "json")]
+    pub(crate) plan: Option<String>,
 
     /// Print the comparison as JSON (docs/compare.md)
     #[arg(long)]

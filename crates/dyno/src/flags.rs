@@ -140,8 +140,8 @@ impl Flags {
             for phase in &mut spec.phases {
                 phase.streams.truncate(1);
                 for stream in &mut phase.streams {
-                    let StreamSpec { name, script, queries, define, answers, .. } = stream;
-                    (*name, *script, *answers) = (None, None, None);
+                    let StreamSpec { name, script, queries, define, answers, plans, .. } = stream;
+                    (*name, *script, *answers, *plans) = (None, None, None, None);
                     queries.clear();
                     define.clear();
                 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dyno_results::answer::Recorded;
-use dyno_results::spec::{Course, Prepare, Protocol, RunSpec, VERSION};
+use dyno_results::spec::{Course, Plans, Prepare, Protocol, RunSpec, VERSION};
 use dyno_workload::benchmark::{QueryFolder, Series, SqlScript};
 
 pub(crate) use self::hooks::{Action, HookPlan, HookStage};
@@ -64,6 +64,8 @@ pub(crate) struct StreamPlan {
     pub(crate) pass: Option<u64>,
     /// With what its answers are compared, beside each other.
     pub(crate) answers: Option<Arc<Recorded>>,
+    /// How the plans of its queries are taken, where it makes passes over them.
+    pub(crate) plans: Plans,
     /// Connections that the clients of a target share; `None` where each has its own.
     pub(crate) connections: Option<u32>,
     /// By target.

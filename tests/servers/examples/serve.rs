@@ -1,12 +1,13 @@
 //! Starts one of the servers and keeps it until standard input ends: for benches, and for trying things by hand.
 //!
 //! `serve mysql|mariadb|seekdb [NAME=VALUE …]` prints the port, the password of `root` (empty where there is none) and
-//! the process id, a line each. `serve clickhouse` prints the target's name of the engine of today behind its front.
+//! the process id, a line each. `serve clickhouse` prints the target's name of the engine of today behind its front, `serve spark` that of
+//! Spark's Thrift server.
 
 use std::io::Read as _;
 use std::process::ExitCode;
 
-use dyno_test_servers::{ClickHouse, ClickHouseKind, Mysql, MysqlProduct, MysqlSetup};
+use dyno_test_servers::{ClickHouse, ClickHouseKind, Mysql, MysqlProduct, MysqlSetup, Spark};
 
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);
@@ -19,8 +20,13 @@ fn main() -> ExitCode {
             println!("{}", server.url());
             return until_input_ends();
         }
+        Some("spark") => {
+            let Some(server) = Spark::start(false) else { return ExitCode::FAILURE };
+            println!("{}", server.url());
+            return until_input_ends();
+        }
         _ => {
-            eprintln!("usage: serve mysql|mariadb|seekdb [NAME=VALUE ...] | clickhouse");
+            eprintln!("usage: serve mysql|mariadb|seekdb [NAME=VALUE ...] | clickhouse | spark");
             return ExitCode::FAILURE;
         }
     };

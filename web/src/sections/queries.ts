@@ -9,6 +9,7 @@ import { queryNames, type SpeedUp, speedUp, spreadOf, timesOf, withoutTime } fro
 import { caveatOf, clientsText, isLive, stageOf } from "../reading";
 import { type Lane, type Scene, seriesNames, seriesOfLane } from "../scene";
 import type { View } from "../state";
+import { plansPart } from "./plans";
 
 /** A lane with the passes of one series. */
 interface Side {
@@ -46,6 +47,7 @@ function seriesPart(name: string, all: Side[], view: View, named: boolean): Chil
     timesChart(name, names, shown, view.log),
     shown.length > 1 && speedPart(name, shown, base),
     figuresTable(name, names, shown, base),
+    plansPart(names, shown, base),
   ];
 }
 

@@ -49,6 +49,31 @@ describe.skipIf(executable === undefined)("the page of a query set", () => {
     expect(await page.locator('[data-chart="server-cpu"] canvas').count()).toBe(1);
   });
 
+  test.each(["light", "dark", "phone"] as const)("opens the plans of a query: %s", async (look) => {
+    const { page, complaints } = await open(look);
+    const plans = page.locator(".plan");
+    expect(await plans.count()).toBe(22);
+    const second = plans.nth(1);
+    expect(await second.locator("> summary").innerText()).toContain("≠ plans differ");
+    expect(await plans.nth(0).locator("> summary").innerText()).not.toContain("≠");
+    await second.locator("> summary").click();
+    const sides = second.locator(".plan-side");
+    expect(await sides.count()).toBe(5);
+    const marked = (side: number) => sides.nth(side).locator("li.differs .step").allInnerTexts();
+    expect(await marked(0)).toEqual([]);
+    expect(await marked(1)).toEqual(["≠ Nested Loop", "≠ Index Scan on lineitem using lineitem_fk1"]);
+    expect(await marked(2)).toEqual(["≠ Hash Join", "≠ Seq Scan on lineitem"]);
+    expect(await sides.nth(0).innerText()).toContain("5.20k times as many rows as planned");
+    expect(await sides.nth(0).innerText()).toContain("never executed");
+    await plans.nth(16).locator("> summary").click();
+    expect(await plans.nth(16).innerText()).toContain("no such table");
+    await picture(page, `plans-${look}`);
+    expect([complaints, await sidewaysScroll(page)]).toEqual([[], 0]);
+    // What was opened stays open while the page is drawn anew.
+    await page.getByRole("button", { name: "logarithmic" }).click();
+    expect(await second.getAttribute("open")).not.toBeNull();
+  });
+
   test("takes another axis, base and targets, and keeps them in the address", async () => {
     const { page, complaints } = await open("light");
     expect(await page.innerText(".speed-up figcaption")).toContain("duck is 6.7 times as fast as pg");

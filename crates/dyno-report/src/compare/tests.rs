@@ -140,6 +140,7 @@ fn two() -> Comparison {
 
 fn difference(aspect: &'static str, severity: Severity, text: &str) -> Difference {
     Difference {
+        code: "not-comparable",
         aspect,
         severity,
         series: None,

@@ -6,6 +6,7 @@
 
 mod data;
 mod load;
+mod plans;
 mod queries;
 mod repeats;
 mod server;
@@ -17,6 +18,9 @@ use super::side::{Member, Side};
 use crate::event::{Finding, Severity, Subject};
 use crate::words::{distinct, list};
 
+/// The finding that all but plans make.
+const NOT_COMPARABLE: &str = "not-comparable";
+
 /// What a comparison of the thing comes to where it differs.
 struct Aspect {
     /// `scale`: names the difference for machines and begins the sentence for readers.
@@ -25,19 +29,20 @@ struct Aspect {
     advice: &'static str,
 }
 
-/// All differences that matter, the gravest first.
+/// All differences that matter, the gravest first; those of plans are behind all that make sides not comparable.
 pub(super) fn differences(sides: &[Side], shared: &[SharedParts<'_>]) -> Vec<Difference> {
     let mut all = data::differences(sides);
     all.extend(shared.iter().flat_map(|shared| load::differences(sides, shared)));
     all.extend(server::differences(sides));
     all.extend(trust::differences(sides, shared));
     all.sort_by_key(|difference| std::cmp::Reverse(difference.severity));
+    all.extend(shared.iter().filter_map(|shared| plans::differences(sides, shared)));
     all
 }
 
 pub(super) fn finding(difference: &Difference) -> Finding {
     Finding {
-        code: "not-comparable".to_owned(),
+        code: difference.code.to_owned(),
         severity: difference.severity,
         subject: Subject {
             about: difference.series.clone(),
@@ -107,6 +112,7 @@ fn told(sides: &[Side], aspect: &Aspect, values: Vec<Option<String>>) -> Differe
     let groups: Vec<String> =
         groups.iter().map(|(value, names)| format!("{value} ({})", names.join(", "))).collect();
     Difference {
+        code: NOT_COMPARABLE,
         aspect: aspect.name,
         severity: aspect.severity,
         series: None,

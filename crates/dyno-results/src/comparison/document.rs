@@ -23,9 +23,9 @@ pub struct Comparison {
     pub data: Vec<DataComparison>,
     /// Series that cannot be compared because the base or all others lack them, and sides that lack others.
     pub absent: Vec<Absent>,
-    /// What differs between the sides and matters, the gravest first.
+    /// What differs between the sides and matters, the gravest first; behind it what differs in plans.
     pub differences: Vec<Difference>,
-    /// The differences as findings, `not-comparable`.
+    /// The differences as findings.
     pub findings: Vec<Finding>,
 }
 
@@ -232,6 +232,8 @@ pub struct Absent {
 /// Something that differs between the sides and matters.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Difference {
+    /// Of its finding: `not-comparable`, or `plan-changed`.
+    pub code: &'static str,
     /// `durability`, `scale`, `processors`, …
     pub aspect: &'static str,
     pub severity: Severity,

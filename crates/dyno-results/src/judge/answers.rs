@@ -3,11 +3,10 @@
 use super::evidence::series_subject;
 use crate::document::{Passes, QueryTimes, Report, Series};
 use crate::event::{Finding, Severity};
+use crate::words::first_few;
 
 /// Fewer passes than this do not show how much they scatter.
 const PASSES_MIN: usize = 3;
-/// Queries that are named.
-const NAMED_MAX: usize = 3;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     let of_series = |series: &Series| {
@@ -39,10 +38,8 @@ fn differs(report: &Report, series: &Series, passes: &Passes) -> Option<Finding>
         .iter()
         .filter_map(|query| Some(format!("{}: {}", query.query, query.differs.as_ref()?)))
         .collect();
-    let (named, others) = differing.split_at(differing.len().min(NAMED_MAX));
-    let more = if others.is_empty() { String::new() } else { format!("; and {} more", others.len()) };
-    (!named.is_empty()).then(|| {
-        let evidence = format!("{}{more}", named.join("; "));
+    (!differing.is_empty()).then(|| {
+        let evidence = first_few(&differing);
         let advice =
             "do not use the times of these queries: look at the data and at the product's known errors"
                 .to_owned();

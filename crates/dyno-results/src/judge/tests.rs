@@ -6,6 +6,7 @@ mod headlines;
 mod ladders_and_rates;
 mod mysql;
 mod no_work;
+mod plans;
 mod saturated;
 mod several_targets;
 mod sqlite;
@@ -510,6 +511,7 @@ fn every_code_is_documented() {
         include_str!("no_work.rs"),
         include_str!("noisy.rs"),
         include_str!("peak_not_reached.rs"),
+        include_str!("plan_changed.rs"),
         include_str!("pool_bound.rs"),
         include_str!("rate_not_met.rs"),
         include_str!("restarted.rs"),

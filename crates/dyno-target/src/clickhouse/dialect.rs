@@ -3,6 +3,7 @@
 use dyno_engine::driver::BatchForm;
 
 use crate::catalog::Catalog;
+use crate::explain::{Answer, Explain, Form};
 use crate::product::{
     Access, Analyze, AutoIncrement, Bulk, Comments, Dialect, ForeignKeys, Mark, Product, Views,
 };
@@ -46,6 +47,10 @@ pub(super) static CLICKHOUSE: Product = Product {
         sort_processes: None,
         statement_bytes: Some("SELECT value FROM system.settings WHERE name = 'max_query_size'"),
         empty_cache: Some(&["SYSTEM DROP MARK CACHE", "SYSTEM DROP UNCOMPRESSED CACHE"]),
+        explain: Explain {
+            estimate: &[Form { words: "EXPLAIN json = 1, indexes = 1", answer: Answer::ClickHouseJson }],
+            ..Explain::TEXT
+        },
         by_table: Access { hint: "", off: &[] },
         by_index: Access { hint: "", off: &[] },
         catalog: &CATALOG,

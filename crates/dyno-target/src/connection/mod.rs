@@ -156,6 +156,17 @@ impl Connection {
         either!(&mut self.0, session => session.query(sql))
     }
 
+    /// As [`Connection::query`] of one statement that may take so long, and is then cancelled.
+    ///
+    /// # Errors
+    /// As [`Connection::query`]; `TimedOut` where it was cancelled, after which the session goes on if the server does.
+    pub fn query_within(&mut self, sql: &str, limit: Duration) -> Result<TextRows, QueryError> {
+        match &mut self.0 {
+            Session::Wire(wire) => wire.query_within(sql, limit),
+            Session::Driver(_) => self.within(limit, |it| it.query(sql)),
+        }
+    }
+
     /// Runs one or more statements for their effect; returns the rows they inserted, updated or deleted.
     ///
     /// # Errors

@@ -17,6 +17,12 @@ pub struct TextRow {
 }
 
 impl TextRow {
+    #[cfg(test)]
+    pub(crate) fn of(values: &[(&str, &str)]) -> Self {
+        let columns = values.iter().map(|(name, _)| (*name).to_owned()).collect();
+        Self { columns, values: values.iter().map(|(_, value)| Some((*value).to_owned())).collect() }
+    }
+
     /// A value by its column's name; `None` for NULL and for a column that is not there.
     #[must_use]
     pub fn get(&self, column: &str) -> Option<&str> {

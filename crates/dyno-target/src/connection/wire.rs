@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::io;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use dyno_engine::driver::Route;
@@ -26,6 +27,8 @@ const SILENCE: u32 = 3;
 const BRIEF: u32 = 6;
 /// A request to cancel that came between two statements is lost: so it is made again.
 const CANCEL_AGAIN: Duration = Duration::from_millis(300);
+/// How long a statement over its limit may still take to end.
+const CANCELLED_WITHIN: Duration = Duration::from_secs(30);
 /// How long what a lost server said before it went is waited for.
 const PARTING_WORDS: Duration = Duration::from_millis(200);
 /// Notices that are kept for a caller who may never ask for them, and parameters that one answer changes.
@@ -160,6 +163,40 @@ impl WireConnection {
         let ran = self.run(sql, &mut collector);
         self.answer_left = None;
         ran.map(|_| collector.into_rows())
+    }
+
+    /// The same of one statement, which is cancelled on the server once it has taken so long.
+    ///
+    /// # Errors
+    /// As [`WireConnection::query`]; `TimedOut` where it was cancelled.
+    pub fn query_within(&mut self, sql: &str, limit: Duration) -> Result<TextRows, QueryError> {
+        let (began, canceller) = (Instant::now(), self.cancel_handle());
+        // A server that does not cancel either is given up.
+        let before = self.limit(limit.saturating_add(CANCELLED_WITHIN));
+        let answered = std::thread::scope(|scope| {
+            let (done, ended) = channel::<()>();
+            let mut wait = limit;
+            let cancel = move || {
+                while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+                    // What comes of it shows in the answer.
+                    let _ = canceller.cancel();
+                    wait = CANCEL_AGAIN;
+                }
+            };
+            let cancelling = std::thread::Builder::new().spawn_scoped(scope, cancel);
+            let answered = self.query(sql);
+            drop((done, cancelling));
+            answered
+        });
+        self.set_limits(before);
+        answered.map_err(|error| match error {
+            QueryError::Server { error, statement }
+                if error.is_cancellation() && began.elapsed() >= limit =>
+            {
+                QueryError::TimedOut { statement }
+            }
+            error => error,
+        })
     }
 
     /// Runs one or more statements for their effect; returns the rows they inserted, updated or deleted.

@@ -4,6 +4,7 @@ use dyno_engine::driver::BatchForm;
 
 use super::tables;
 use crate::catalog::Catalog;
+use crate::explain::Explain;
 use crate::product::{
     Access, Analyze, AutoIncrement, Bulk, Comments, Dialect, ForeignKeys, Mark, Product, Views,
 };
@@ -42,6 +43,7 @@ pub(super) static SPARK: Product = Product {
         lock_wait: [""; 2],
         sort_memory: None,
         sort_processes: None,
+        explain: Explain { plain: "EXPLAIN FORMATTED", ..Explain::TEXT },
         by_table: Access { hint: "", off: &[] },
         by_index: Access { hint: "", off: &[] },
         catalog: &CATALOG,

@@ -1,11 +1,19 @@
 //! MariaDB. It has no `variables_info`, and counts deadlocks among its status variables.
 
 use super::{Dialect, Mark, Product, Views, mysql};
+use crate::explain::{Answer, Explain, Form};
 
 pub(super) static MARIADB: Product = Product {
     name: "MariaDB",
     mark: Mark::Version { says: "-MariaDB", version_after: "" },
-    dialect: Dialect::MYSQL,
+    dialect: Dialect {
+        explain: Explain {
+            plain: "EXPLAIN",
+            estimate: &[Form { words: "EXPLAIN FORMAT=JSON", answer: Answer::MariaDbJson }],
+            analyze: &[Form { words: "ANALYZE FORMAT=JSON", answer: Answer::MariaDbJson }],
+        },
+        ..Dialect::MYSQL
+    },
     durability: &[
         "innodb_flush_log_at_trx_commit",
         "innodb_flush_log_at_timeout",

@@ -4,6 +4,7 @@
 //! seekdb's `port`, `socket` and `pid_file` can be those of an earlier start, so nothing here relies on them.
 
 use super::{Dialect, Mark, Product, Views};
+use crate::explain::Explain;
 
 const VIEWS: Views = Views {
     settings: Some(
@@ -23,7 +24,7 @@ pub(super) static SEEKDB: Product = Product {
     name: "OceanBase seekdb",
     mark: Mark::Version { says: "-OceanBase seekdb-v", version_after: "-OceanBase seekdb-v" },
     // A foreign key is checked by the key that it refers to, and brings no index of its own.
-    dialect: Dialect { foreign_key_index: false, ..Dialect::MYSQL },
+    dialect: Dialect { foreign_key_index: false, explain: Explain::TEXT, ..Dialect::MYSQL },
     durability: &[],
     views: VIEWS,
     ran: Some("1.4"),
@@ -32,7 +33,7 @@ pub(super) static SEEKDB: Product = Product {
 pub(super) static OCEANBASE: Product = Product {
     name: "OceanBase",
     mark: Mark::Version { says: "-OceanBase", version_after: "-v" },
-    dialect: Dialect { foreign_key_index: false, ..Dialect::MYSQL },
+    dialect: Dialect { foreign_key_index: false, explain: Explain::TEXT, ..Dialect::MYSQL },
     durability: &[],
     // Of several nodes each has its own log and sessions, which are not to be added up.
     views: Views { counters: &[], ..VIEWS },

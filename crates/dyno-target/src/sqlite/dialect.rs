@@ -1,6 +1,7 @@
 //! SQLite's SQL.
 
 use crate::catalog::Catalog;
+use crate::explain::{Answer, Explain, Form};
 use crate::product::{
     Access, Analyze, AutoIncrement, Bulk, Comments, Dialect, ForeignKeys, Mark, Product, Views,
 };
@@ -43,7 +44,11 @@ pub(super) static SQLITE: Product = Product {
         // SQLITE_MAX_SQL_LENGTH is 1,000,000 bytes.
         statement_bytes: Some("SELECT 1000000"),
         empty_cache: Some(&[]),
-        explain: "EXPLAIN QUERY PLAN",
+        explain: Explain {
+            plain: "EXPLAIN QUERY PLAN",
+            estimate: &[Form { words: "EXPLAIN QUERY PLAN", answer: Answer::SqliteRows }],
+            ..Explain::TEXT
+        },
         by_table: Access { hint: " NOT INDEXED", off: &[] },
         by_index: Access { hint: " INDEXED BY {index}", off: &[] },
         catalog: &CATALOG,

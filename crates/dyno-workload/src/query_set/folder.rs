@@ -13,7 +13,7 @@ use thiserror::Error;
 use super::parameters::{self, NoValue};
 use super::text::{self, NoQuery};
 use super::{Query, QueryLoad};
-use crate::benchmark::{Baseline, BenchmarkError, FailedQuery, Series, SeriesLoad};
+use crate::benchmark::{Baseline, BenchmarkError, FailedQuery, NamedQuery, Series, SeriesLoad};
 use crate::registry::{self, UnknownWorkload};
 
 const NAME: &str = "queries";
@@ -136,6 +136,10 @@ impl SeriesLoad for FolderLoad {
         Arc::new(self.load.clone())
     }
 
+    fn queries(&self, seed: u64) -> Vec<NamedQuery> {
+        self.load.of_first_client(seed)
+    }
+
     fn answers(&self) -> Vec<QueryAnswer> {
         self.load.take_answers()
     }
@@ -193,6 +197,22 @@ mod tests {
         assert_eq!(pass(0), "0 select 1, 1 select 2, 2 select 3");
         assert_eq!(pass(4), "1 select 2, 2 select 3, 0 select 1");
         assert_eq!(folder.load().workload().types(), ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn the_queries_of_the_first_client_say_whether_they_only_read() {
+        let folder = folder(&[
+            ("b", "with x as (delete from t returning 1) select 1"),
+            ("a", "table t"),
+            ("c", "delete from t"),
+        ]);
+        let queries = folder.unwrap().load().queries(7);
+        let told = queries.iter().map(|query| (query.name.as_str(), query.sql.as_str(), query.only_reads));
+        let with = "with x as (delete from t returning 1) select 1";
+        assert_eq!(
+            told.collect::<Vec<_>>(),
+            [("a", "table t", true), ("b", with, false), ("c", "delete from t", false)]
+        );
     }
 
     #[test]

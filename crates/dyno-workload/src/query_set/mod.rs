@@ -19,6 +19,8 @@ use dyno_engine::workload::{
 };
 use dyno_results::event::{QueryAnswer, RunningQuery};
 
+use crate::benchmark::NamedQuery;
+
 pub use folder::{QueryFolder, QueryFolderError};
 
 use answers::{Answer, Answers};
@@ -75,6 +77,17 @@ impl QueryLoad {
             Some(RunningQuery { query, seconds: duration.as_secs_f64() })
         };
         self.running.all().into_iter().filter_map(named).collect()
+    }
+
+    /// What the first client sends, in the order of the queries' names.
+    pub(crate) fn of_first_client(&self, seed: u64) -> Vec<NamedQuery> {
+        let mut queries = (self.of_client)(0, seed);
+        queries.sort_by_key(|query| query.place);
+        let named = |query: Query| {
+            let name = self.names.get(usize::from(query.place))?.clone();
+            Some(NamedQuery { name, sql: query.sql, only_reads: query.kind == QueryKind::Read })
+        };
+        queries.into_iter().filter_map(named).collect()
     }
 
     /// What the queries returned first, for the last time.

@@ -57,7 +57,7 @@ impl IndexCensus {
         let (from, least) = (dialect.by_index.of(&name, &index), i32::MIN);
         let sql = format!("SELECT COUNT(*), COALESCE(SUM(k), 0) FROM {from} WHERE k >= {least}");
         let read = steered(connection, dialect.by_index, |connection| {
-            if !uses(&connection.query(&format!("{} {sql}", dialect.explain))?, &index) {
+            if !uses(&connection.query(&format!("{} {sql}", dialect.explain.plain))?, &index) {
                 return Ok(None);
             }
             let [rows, k] = numbers::<i128, 2>(connection, &sql)?;

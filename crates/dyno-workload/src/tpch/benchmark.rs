@@ -13,8 +13,8 @@ use super::rows::TpchRows;
 use super::schema::{Scale, Table};
 use super::{NAME, QUERIES, TERMS, answers, load};
 use crate::benchmark::{
-    Baseline, Benchmark, BenchmarkError, Dataset, FailedQuery, Progress, RowCounter, Series, SeriesLoad,
-    Site, dialect,
+    Baseline, Benchmark, BenchmarkError, Dataset, FailedQuery, NamedQuery, Progress, RowCounter, Series,
+    SeriesLoad, Site, dialect,
 };
 use crate::dataset::{
     Found, Mark, Marks, NotReady, Preparation, SizeError, State, StateError, TableError, Terms, columns_text,
@@ -163,6 +163,10 @@ impl SeriesLoad for TpchLoad {
 
     fn workload(&self) -> Arc<dyn Workload> {
         Arc::new(self.load.clone())
+    }
+
+    fn queries(&self, seed: u64) -> Vec<NamedQuery> {
+        self.load.of_first_client(seed)
     }
 
     fn answers(&self) -> Vec<QueryAnswer> {

@@ -11,6 +11,7 @@ pub(crate) mod describe;
 mod hooks;
 mod neighbours;
 mod phase;
+mod plans;
 mod room;
 mod stage_planner;
 pub(crate) mod stages;

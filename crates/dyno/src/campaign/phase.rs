@@ -9,7 +9,7 @@ use dyno_engine::workload::Workload;
 use dyno_results::event::{Answer, Event, HookTime, QueryFailure, StageKind};
 use dyno_results::spec::StageOrder;
 use dyno_target::inspect::{self, Identity};
-use dyno_workload::benchmark::{BenchmarkError, FailedQuery, SeriesLoad, SqlScript};
+use dyno_workload::benchmark::{BenchmarkError, FailedQuery, NamedQuery, SeriesLoad, SqlScript};
 
 use super::admin::{cancellable, canceller};
 use super::barrier::Participant;
@@ -19,7 +19,7 @@ use super::stages::{StageSubject, StageSum, Stages};
 use super::system::System;
 use super::target_server::TargetServer;
 use super::verification::{self, Verification};
-use super::{Context, cold, hooks, room};
+use super::{Context, cold, hooks, plans, room};
 use crate::failure::Failure;
 use crate::plan::{HookStage, LoadSource, PhasePlan, StreamPlan};
 
@@ -36,6 +36,8 @@ pub(super) struct PhaseRun<'a> {
     streams: Vec<StreamRun<'a>>,
     /// What the streams run, in their order.
     loads: Vec<Arc<dyn SeriesLoad>>,
+    /// Whether plans are asked for before the first stage that counts: once, and not where that could warm up caches.
+    asks_plans: bool,
 }
 
 /// A stream under way on a target.
@@ -106,7 +108,7 @@ impl<'a> PhaseRun<'a> {
             streams.push(StreamRun::begin(context, system, phase, (place, plan), load, threads)?);
         }
         let cold_passes = (phase.cold && cold_passes).then_some(before);
-        Ok(Self { verification, cold_passes, streams, loads: series })
+        Ok(Self { verification, cold_passes, streams, loads: series, asks_plans: !phase.cold })
     }
 
     /// Decides the next stage of each stream that has an end of its own; false where there is none left.
@@ -157,6 +159,12 @@ impl<'a> PhaseRun<'a> {
                 cold::begin(context, system, &self.names(), restarted)?;
             }
             self.cold_passes = Some(system.server.identity().clone());
+        }
+        // Behind the warm-up, from which some products learn.
+        if !kinds.contains(&StageKind::WarmUp) && std::mem::take(&mut self.asks_plans) {
+            for (stream, load) in self.streams.iter().zip(&self.loads) {
+                plans::before(context, system, stream.plan, &stream.queries(context, load.as_ref()))?;
+            }
         }
         let server = &system.server;
         let target = system.name();
@@ -242,13 +250,21 @@ impl<'a> PhaseRun<'a> {
         self.streams.iter_mut().for_each(|stream| stream.engine = None);
     }
 
-    /// Ends the clients, and compares what they left behind while nothing moves.
-    pub(super) fn end(mut self, context: &Context<'_>, system: &mut System<'_>) -> Result<(), Failure> {
+    /// Ends the clients, compares what they left behind while nothing moves, and takes the plans of queries unless the load
+    /// has `failed`.
+    pub(super) fn end(
+        mut self,
+        context: &Context<'_>,
+        system: &mut System<'_>,
+        failed: bool,
+    ) -> Result<(), Failure> {
         self.disconnect();
+        let mut ended_well = Vec::new();
         for (stream, load) in self.streams.iter().zip(&self.loads) {
             let mut answers = load.answers();
             let workload = load.workload();
             verification::answers(context, system.name(), (stream.plan, workload.types()), &mut answers);
+            ended_well.push(answers.iter().map(|answer| answer.query.clone()).collect::<Vec<_>>());
             for answer in answers {
                 let (target, series) = (system.name().to_owned(), stream.plan.name.clone());
                 context.stream.emit(Event::Answer(Answer { target, series, answer }));
@@ -258,7 +274,13 @@ impl<'a> PhaseRun<'a> {
             let workload = stream.plan.workload.as_str();
             stream.sums.iter().map(move |sum| (workload, sum))
         });
-        self.verification.end(context, system, sums)
+        self.verification.end(context, system, sums)?;
+        let each = self.streams.iter().zip(&self.loads).zip(&ended_well).filter(|_| !failed);
+        for ((stream, load), ended_well) in each {
+            let queries = stream.queries(context, load.as_ref());
+            plans::after(context, system, stream.plan, &queries, ended_well)?;
+        }
+        Ok(())
     }
 }
 
@@ -332,6 +354,11 @@ impl<'a> StreamRun<'a> {
         self.stages.run(context, &mut engine, &subject, order, &mut self.sums, participant)?;
         self.engine = Some(engine);
         Ok(())
+    }
+
+    /// What its first client sends.
+    fn queries(&self, context: &Context<'_>, load: &dyn SeriesLoad) -> Vec<NamedQuery> {
+        load.queries(seed(context, u64::from(self.place)))
     }
 
     fn start_engine(&mut self, context: &Context<'_>, server: &TargetServer) -> Result<Engine, Failure> {

@@ -81,7 +81,7 @@ impl<'l, 'a, 'c> SystemRun<'l, 'a, 'c> {
     /// Checks what the load has left, where it failed too: when no other target has to wait for a server that may come back.
     fn end(self, context: &Context<'_>, phase: &PhasePlan) -> Result<(), Failure> {
         let Self { system, run, failed, .. } = self;
-        let checked = run.end(context, system);
+        let checked = run.end(context, system, failed);
         if failed {
             // A check that could not be made after a broken load is no news beside what broke it.
             return Ok(());

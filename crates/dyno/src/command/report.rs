@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use dyno_report::terminal::Terminal;
-use dyno_report::{csv, page, summary};
+use dyno_report::{csv, page, plans, summary};
 use dyno_results::document::Report;
 use dyno_results::judge::judge;
 use dyno_results::store::Store;
@@ -28,6 +28,13 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
         return events(&store, arguments);
     }
     let report = judged(&store, &arguments.run)?;
+    if let Some(query) = &arguments.plan {
+        let Some(text) = plans::of_run(&report, query, Terminal::stdout()) else {
+            return Err(no_plan(&report, query));
+        };
+        print(&text)?;
+        return Ok(DONE);
+    }
     if let Some(path) = &arguments.html {
         place::write_named(path, &page::render(&report)?)?;
     }
@@ -42,6 +49,22 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
         print(&summary::render(&report, page.as_deref(), Terminal::stdout()))?;
     }
     Ok(DONE)
+}
+
+fn no_plan(report: &Report, query: &str) -> Failure {
+    let run = &report.run.name;
+    let mut queries: Vec<&str> = report.plans.iter().map(|shown| shown.plan.query.as_str()).collect();
+    queries.dedup();
+    match queries.as_slice() {
+        [] => Failure::advised(
+            format!("the run {run} has no plans"),
+            "they are taken of query sets (`dyno run tpch`, a folder of queries) unless --plans none says otherwise",
+        ),
+        _ => Failure::wrong(format!(
+            "the run {run} has no plan of {query}: it has those of {}",
+            queries.join(", ")
+        )),
+    }
 }
 
 /// The series as CSV, to a file or to standard output.

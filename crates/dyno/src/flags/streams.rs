@@ -15,7 +15,7 @@ const LOAD_ON: &str = "--load-on";
 /// The commands that take loads.
 const HAVE_LOADS: [&str; 2] = ["run", "plan"];
 /// What is said of a stream beside its load.
-const OF_STREAM: [&str; 5] = ["protocol", "connections", "max-tries", "time-limit", "answers"];
+const OF_STREAM: [&str; 6] = ["protocol", "connections", "max-tries", "time-limit", "answers", "plans"];
 
 /// `oltp=tpcb/tpcb-like,clients=8`: a name, a workload, and what else a specification says of a stream.
 pub(super) fn stream(text: &str) -> Result<StreamSpec, Failure> {

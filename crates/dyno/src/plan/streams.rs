@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dyno_results::spec::{Course, Definition, LoadSpec, PhaseSpec, Protocol, RunSpec, StreamSpec, Time};
+use dyno_results::spec::{
+    Course, Definition, LoadSpec, PhaseSpec, Plans, Protocol, RunSpec, StreamSpec, Time,
+};
 use dyno_workload::benchmark::{QueryFolder, Series, SqlScript};
 
 use super::{LoadSource, PhasePlan, StreamPlan, TargetPlan, files, within};
@@ -159,8 +161,9 @@ impl StreamPlan {
             return Err(Failure::no_target("the load of a system", unknown, targets.iter().copied()));
         }
         let answers = stream.answers.as_deref().map(files::read_answers).transpose()?;
-        if answers.is_some() && pass.is_none() {
-            let what = format!("--answers is for queries that are run in passes, and {workload} is none");
+        let of_passes = [("--answers", answers.is_some()), ("--plans", stream.plans.is_some())];
+        if let Some((option, _)) = of_passes.iter().find(|(_, is_named)| *is_named && pass.is_none()) {
+            let what = format!("{option} is for queries that are run in passes, and {workload} is none");
             return Err(Failure::wrong(what));
         }
         let mut courses = BTreeMap::new();
@@ -188,6 +191,7 @@ impl StreamPlan {
         if pass.is_some() {
             stream.time_limit.get_or_insert(Time(TIME_LIMIT_OF_PASSES));
             stream.protocol.get_or_insert(Protocol::Simple);
+            stream.plans.get_or_insert_default();
         }
         if stream.time_limit.is_some_and(|limit| limit.0 < TIME_LIMIT_MIN) {
             return Err(Failure::wrong("--time-limit must be at least 100ms"));
@@ -214,6 +218,7 @@ impl StreamPlan {
             time_limit: stream.time_limit.map(|limit| limit.0),
             pass,
             answers: answers.map(Arc::new),
+            plans: stream.plans.unwrap_or(Plans::None),
             connections,
             courses,
         })

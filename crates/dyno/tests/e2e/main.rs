@@ -11,6 +11,7 @@ mod home;
 mod hooks;
 mod mysql;
 mod named;
+mod plans;
 mod processes;
 mod query_sets;
 mod ramps;

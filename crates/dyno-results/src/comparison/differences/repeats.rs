@@ -1,6 +1,6 @@
 //! Whether what is named as repeats of a side repeats anything: stages of which different things were asked have no median.
 
-use super::{Aspect, joined};
+use super::{Aspect, NOT_COMPARABLE, joined};
 use crate::comparison::document::Difference;
 use crate::comparison::side::{Picked, Side};
 use crate::document::StageResult;
@@ -37,6 +37,7 @@ pub(super) fn repeats(
         picks.iter().filter(|picked| picked.repeats() > 0).all(|picked| picked.demand().is_some());
     let severity = if same_load { Severity::Doubt } else { REPEATS.severity };
     Some(Difference {
+        code: NOT_COMPARABLE,
         aspect: REPEATS.name,
         severity,
         series: None,

@@ -9,6 +9,7 @@ use crate::event::{
     SettingFacts, Stage, Table, Target, TargetLost,
 };
 use crate::fixture::{Fixture, GIB, clean_fixture};
+use crate::plan::{Plan, PlanNode};
 
 /// Renames a run.
 fn named(fixture: &Fixture, name: &str) -> Vec<crate::event::Stamped> {
@@ -526,4 +527,58 @@ fn other_texts_of_the_same_queries_are_told() {
     let found = between(&with("select 1"), &with("select 2"));
     assert_found(&found, "texts of the queries", Severity::Doubt, &["Q1 differ"]);
     assert_eq!(between(&with("select 1"), &with("select 1")), []);
+}
+
+/// Has the queries of a series run in passes, each with a plan of two steps.
+fn queries_run(fixture: &mut Fixture, operation: &str) {
+    let mut queries = Vec::new();
+    for stamped in &mut fixture.events {
+        if let Event::StageStarted(stage) = &mut stamped.event
+            && stage.series == "write"
+        {
+            stage.pass = true;
+            queries.clone_from(&stage.types);
+        }
+    }
+    let node =
+        |depth, operation: &str| PlanNode { depth, operation: operation.to_owned(), ..PlanNode::default() };
+    for query in queries {
+        fixture.push(Event::Plan(Plan {
+            target: "pg".to_owned(),
+            series: "write".to_owned(),
+            query,
+            sql: "SELECT 1".to_owned(),
+            when: HookTime::After,
+            executed: true,
+            reason: None,
+            nodes: vec![node(0, "Sort"), node(1, operation)],
+            text: None,
+        }));
+    }
+}
+
+#[test]
+fn queries_that_are_run_in_other_ways_are_told_of_one_product() {
+    let run = |operation: &'static str| move |fixture: &mut Fixture| queries_run(fixture, operation);
+    let between = |a: &'static str, b: &'static str, product: &str| {
+        let (mut first, mut second) = (clean_fixture(), clean_fixture());
+        run(a)(&mut first);
+        run(b)(&mut second);
+        for stamped in &mut second.events {
+            if let Event::Target(target) = &mut stamped.event {
+                target.product = Some(product.to_owned());
+            }
+        }
+        self::between(&first, &second)
+    };
+    let found = between("Seq Scan", "Index Scan", "PostgreSQL");
+    assert_found(&found, "plans", Severity::Note, &[" with Seq Scan (a), ", " with Index Scan (b)"]);
+    assert_eq!(found.last().map(|difference| difference.code), Some("plan-changed"));
+    assert!(
+        found.iter().all(|difference| (difference.aspect == "plans") == (difference.code == "plan-changed"))
+    );
+    for silent in [between("Seq Scan", "Seq Scan", "PostgreSQL"), between("Seq Scan", "Index Scan", "MySQL")]
+    {
+        assert!(silent.iter().all(|difference| difference.aspect != "plans"), "{silent:#?}");
+    }
 }

@@ -3,6 +3,7 @@
 use dyno_engine::driver::BatchForm;
 
 use crate::catalog::Catalog;
+use crate::explain::{Answer, Explain, Form};
 use crate::product::{
     Access, Analyze, AutoIncrement, Bulk, Comments, Dialect, ForeignKeys, Mark, Product, Views,
 };
@@ -35,6 +36,11 @@ pub(in crate::adbc) static PRODUCT: Product = Product {
         lock_wait: [""; 2],
         sort_memory: None,
         sort_processes: None,
+        explain: Explain {
+            plain: "EXPLAIN",
+            estimate: &[Form { words: "EXPLAIN (FORMAT JSON)", answer: Answer::DuckDbJson }],
+            analyze: &[Form { words: "EXPLAIN (ANALYZE, FORMAT JSON)", answer: Answer::DuckDbJson }],
+        },
         by_table: Access { hint: "", off: &[] },
         by_index: Access { hint: "", off: &[] },
         catalog: &CATALOG,

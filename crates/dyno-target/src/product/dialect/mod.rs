@@ -10,6 +10,7 @@ use std::time::Duration;
 use dyno_engine::driver::BatchForm;
 
 use crate::catalog::Catalog;
+use crate::explain::Explain;
 
 /// The SQL that a product understands beyond what all do.
 #[derive(Debug, Clone, Copy)]
@@ -90,7 +91,7 @@ pub struct Dialect {
     /// only a restart empties it.
     pub empty_cache: Option<&'static [&'static str]>,
 
-    pub explain: &'static str,
+    pub explain: Explain,
     pub by_table: Access,
     pub by_index: Access,
     pub catalog: &'static Catalog,

@@ -2,6 +2,7 @@
 
 use super::{Access, Analyze, AutoIncrement, Bulk, Comments, Dialect, ForeignKeys};
 use crate::catalog::Catalog;
+use crate::explain::{Answer, Explain, Form};
 
 impl Dialect {
     pub(in crate::product) const MYSQL: Self = Self {
@@ -49,6 +50,15 @@ impl Dialect {
         sort_processes: None,
         statement_bytes: Some("SELECT @@max_allowed_packet"),
 
+        // Since 8.0.16 and 8.0.18.
+        explain: Explain {
+            plain: "EXPLAIN",
+            estimate: &[Form { words: "EXPLAIN FORMAT=TREE", answer: Answer::MySqlTree }],
+            analyze: &[
+                Form { words: "EXPLAIN ANALYZE FORMAT=TREE", answer: Answer::MySqlTree },
+                Form { words: "EXPLAIN ANALYZE", answer: Answer::MySqlTree },
+            ],
+        },
         by_table: Access { hint: " FORCE INDEX (PRIMARY)", off: &[] },
         by_index: Access { hint: " FORCE INDEX ({index})", off: &[] },
         catalog: &CATALOG,

@@ -2,6 +2,7 @@
 
 use super::{Access, Analyze, AutoIncrement, Bulk, Comments, Dialect, ForeignKeys};
 use crate::catalog::Catalog;
+use crate::explain::{Answer, Explain, Form};
 
 impl Dialect {
     pub(crate) const POSTGRESQL: Self = Self {
@@ -51,7 +52,14 @@ impl Dialect {
         query_texts: &[],
         query_end: "",
         empty_cache: None,
-        explain: "EXPLAIN",
+        explain: Explain {
+            plain: "EXPLAIN",
+            estimate: &[Form { words: "EXPLAIN (FORMAT JSON)", answer: Answer::PostgresJson }],
+            analyze: &[Form {
+                words: "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON)",
+                answer: Answer::PostgresJson,
+            }],
+        },
         by_table: Access {
             hint: "",
             off: &["enable_indexscan", "enable_indexonlyscan", "enable_bitmapscan"],

@@ -1,0 +1,69 @@
+//! Whether the sides run a query set in the same way: the finding `plan-changed`. Products name their steps differently, so only
+//! sides of one product are compared.
+
+use super::Aspect;
+use crate::comparison::document::Difference;
+use crate::comparison::sections::SharedParts;
+use crate::comparison::side::{Member, Side};
+use crate::document::{QueryTimes, Series};
+use crate::event::{HookTime, Severity};
+use crate::format;
+use crate::plan::first_difference;
+use crate::words::first_few;
+
+pub(super) const CODE: &str = "plan-changed";
+const PLANS: Aspect = Aspect {
+    name: "plans",
+    severity: Severity::Note,
+    advice: "part of the difference of these times is one of plans: look at both (dyno compare … --plan QUERY), and whether \
+             data, statistics, settings or version are the reason",
+};
+
+/// What differs in a series between the base and the others, each by its first run.
+pub(super) fn differences(sides: &[Side], shared: &SharedParts<'_>) -> Option<Difference> {
+    let base = shared.sides.get(shared.base)?.first()?;
+    let of_side = |(at, side): (usize, &Vec<(&Member, &Series)>)| {
+        let other = side.first().filter(|other| at != shared.base && same_product(base.0, other.0))?;
+        let name = |at: usize| sides.get(at).map(|side| side.name.as_str()).unwrap_or_default();
+        let found = changed(base, other, [name(shared.base), name(at)]);
+        (!found.is_empty()).then(|| first_few(&found))
+    };
+    let values: Vec<Option<String>> = shared.sides.iter().enumerate().map(of_side).collect();
+    let text = values.iter().flatten().map(String::as_str).collect::<Vec<_>>().join("; ");
+    (!text.is_empty()).then(|| Difference {
+        code: CODE,
+        aspect: PLANS.name,
+        severity: PLANS.severity,
+        series: Some(shared.name.to_owned()),
+        text,
+        values,
+        advice: PLANS.advice,
+    })
+}
+
+fn same_product(one: &Member, other: &Member) -> bool {
+    let product = |member: &Member| member.described()?.product.clone();
+    product(one).is_some() && product(one) == product(other)
+}
+
+/// `Q9: 1.2 s with Hash Join (a), 0.8 s with Nested Loop (b)`
+fn changed(base: &(&Member, &Series), other: &(&Member, &Series), names: [&str; 2]) -> Vec<String> {
+    let of_query = |query: &QueryTimes| {
+        let plan = |(member, series): &(&Member, &Series), executed: bool| {
+            member.evidence.report().plan(series, &query.query, (HookTime::After, executed)).cloned()
+        };
+        let both = |executed| Some([plan(base, executed)?, plan(other, executed)?]);
+        let [of_base, of_other] = both(true).or_else(|| both(false))?;
+        let time = |(_, series): &(&Member, &Series)| {
+            let queries = &series.passes.as_ref()?.queries;
+            queries.iter().find(|other| other.query == query.query)?.median_s
+        };
+        let told = |step: String, side: &(&Member, &Series), name: &str| match time(side) {
+            Some(time) => format!("{} with {step} ({name})", format::latency_us(time * 1e6)),
+            None => format!("{step} ({name})"),
+        };
+        let [ours, theirs] = first_difference(&of_base, &of_other)?;
+        Some(format!("{}: {}, {}", query.query, told(ours, base, names[0]), told(theirs, other, names[1])))
+    };
+    base.1.passes.iter().flat_map(|passes| &passes.queries).filter_map(of_query).collect()
+}

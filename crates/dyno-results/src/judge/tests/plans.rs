@@ -1,0 +1,91 @@
+//! What is found of the plans of a query set.
+
+use super::*;
+use crate::event::HookTime;
+use crate::plan::{Plan, PlanNode};
+
+/// A plan of one step behind another, on a table.
+fn plan(target: &str, when: HookTime, operation: &str) -> Event {
+    let node = |depth, operation: &str, object: Option<&str>| PlanNode {
+        depth,
+        operation: operation.to_owned(),
+        object: object.map(str::to_owned),
+        rows_planned: Some(if when == HookTime::After { 7.0 } else { 9.0 }),
+        ..PlanNode::default()
+    };
+    Event::Plan(Plan {
+        target: target.to_owned(),
+        series: "queries".to_owned(),
+        query: "only".to_owned(),
+        sql: "SELECT 1".to_owned(),
+        when,
+        executed: false,
+        reason: None,
+        nodes: vec![node(0, "Sort", None), node(1, operation, Some("orders"))],
+        text: None,
+    })
+}
+
+fn run(plans: Vec<Event>) -> Report {
+    let mut fixture = Fixture::started("2026-11-20-1");
+    for target in ["pg", "my"] {
+        fixture.target = target;
+        for _ in 0..3 {
+            let load = FixtureStage {
+                series: "queries",
+                workload: "tpch/queries",
+                ..FixtureStage::read(StageKind::Hold, 1, &[1])
+            };
+            fixture.play(&load);
+        }
+    }
+    plans.into_iter().for_each(|plan| fixture.push(plan));
+    fixture.finish();
+    for stamped in &mut fixture.events {
+        if let Event::StageStarted(stage) = &mut stamped.event {
+            stage.pass = true;
+        }
+    }
+    fold(&fixture.events)
+}
+
+#[test]
+fn a_plan_that_is_another_behind_the_passes_is_found() {
+    let [before, after] = [HookTime::Before, HookTime::After];
+    let report = run(vec![
+        plan("pg", before, "Seq Scan"),
+        plan("my", before, "Seq Scan"),
+        plan("pg", after, "Index Scan"),
+        plan("my", after, "Seq Scan"),
+    ]);
+    let words = ["only: Seq Scan on orders before the passes, Index Scan on orders after them (first pass "];
+    must_find(&report, "plan-changed", Severity::Doubt, &words);
+    let found = report_findings(&report, "plan-changed");
+    assert_eq!(found, ["pg"]);
+}
+
+#[test]
+fn plans_that_are_alike_or_unknown_are_no_finding() {
+    let [before, after] = [HookTime::Before, HookTime::After];
+    let alike = vec![plan("pg", before, "Seq Scan"), plan("pg", after, "Seq Scan")];
+    let report = run(alike);
+    must_be_silent(&report, "plan-changed");
+    // It is told once.
+    assert_eq!(report.plans.iter().map(|shown| shown.plan.when).collect::<Vec<_>>(), [after]);
+    // Other targets run it in other ways, and one was not asked before.
+    must_be_silent(
+        &run(vec![plan("pg", before, "Seq Scan"), plan("my", after, "Index Scan")]),
+        "plan-changed",
+    );
+    let mut failed = plan("pg", after, "Index Scan");
+    if let Event::Plan(plan) = &mut failed {
+        plan.nodes.clear();
+        plan.reason = Some("it took longer than 300 s".to_owned());
+    }
+    must_be_silent(&run(vec![plan("pg", before, "Seq Scan"), failed]), "plan-changed");
+}
+
+fn report_findings(report: &Report, code: &str) -> Vec<String> {
+    let all = judge(report).into_iter().filter(|finding| finding.code == code);
+    all.filter_map(|finding| finding.subject.target).collect()
+}

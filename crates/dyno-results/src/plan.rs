@@ -1,0 +1,310 @@
+//! How a product runs a query, as it says itself: its steps in the order of their tree, or its own text. Two plans are compared
+//! by their shape: which steps, on what, in which order; never by costs, rows or times. Pure.
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::HookTime;
+
+/// Real rows that are so many times more or fewer than planned are marked.
+pub const ROWS_OFF_MIN: f64 = 10.0;
+/// Lines of a plan that are compared.
+const LINES_MAX: usize = 2_000;
+/// Of the digest (FNV-1a, 64 bits).
+const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;
+
+/// The plan of a query, taken apart from the passes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    pub target: String,
+    /// Of the stages to which its times belong.
+    pub series: String,
+    /// `Q1`, as its type of transactions is called.
+    pub query: String,
+    /// The query as it was sent.
+    pub sql: String,
+    /// Before the first pass or after the last.
+    pub when: HookTime,
+    /// The query was executed for it: rows and times are real ones.
+    pub executed: bool,
+    /// Why it was not executed though that was asked for, or why there is no plan.
+    pub reason: Option<String>,
+    /// In the order of the tree, each before those that it reads from; empty where only the text is known.
+    pub nodes: Vec<PlanNode>,
+    /// The product's own words. A report leaves them out where there are nodes.
+    pub text: Option<String>,
+}
+
+/// A step of a plan.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PlanNode {
+    /// Steps above it, of which the last one at `depth - 1` reads from it.
+    pub depth: u32,
+    /// In the product's words: `Hash Join`, `Table scan`.
+    pub operation: String,
+    /// The table or the like that it reads.
+    pub object: Option<String>,
+    pub index: Option<String>,
+    /// Conditions, keys and what else the product says of it, a line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub details: Vec<String>,
+    /// Rows of each execution of the step, as planned and as they were on average.
+    pub rows_planned: Option<f64>,
+    pub rows: Option<f64>,
+    /// How often the step was executed; 0 where it never was.
+    pub loops: Option<f64>,
+    /// Milliseconds of all its executions, with the steps that it reads from and without them.
+    pub time_ms: Option<f64>,
+    pub own_ms: Option<f64>,
+    /// Pages that were found in the server's cache, and that were not; of the steps that it reads from too, as far as the product
+    /// adds them up.
+    pub pages_hit: Option<u64>,
+    pub pages_read: Option<u64>,
+}
+
+impl PlanNode {
+    /// `Index Scan on lineitem using lineitem_fk1`
+    #[must_use]
+    pub fn label(&self) -> String {
+        let on = self.object.as_ref().map(|object| format!(" on {object}")).unwrap_or_default();
+        let using = self.index.as_ref().map(|index| format!(" using {index}")).unwrap_or_default();
+        format!("{}{on}{using}", self.operation)
+    }
+
+    /// How many times as many rows there were as planned, where that is at least [`ROWS_OFF_MIN`] times more or fewer. Less than
+    /// one row counts as one.
+    #[must_use]
+    pub fn rows_off(&self) -> Option<f64> {
+        let ran = self.loops? > 0.0;
+        let factor = self.rows?.max(1.0) / self.rows_planned?.max(1.0);
+        (ran && factor.max(1.0 / factor) >= ROWS_OFF_MIN).then_some(factor)
+    }
+}
+
+impl Plan {
+    /// What is compared of it: a line for each step, or of a text its words without numbers. With the depth of each.
+    #[must_use]
+    pub fn lines(&self) -> Vec<(u32, String)> {
+        if !self.nodes.is_empty() {
+            return self.nodes.iter().take(LINES_MAX).map(|node| (node.depth, node.label())).collect();
+        }
+        let text = self.text.iter().flat_map(|text| text.lines()).take(LINES_MAX);
+        text.map(|line| (0, words(line))).collect()
+    }
+
+    /// A digest of its shape; `None` where there is no plan.
+    #[must_use]
+    pub fn shape(&self) -> Option<String> {
+        let lines = self.lines();
+        let bytes =
+            lines.iter().flat_map(|(depth, line)| depth.to_le_bytes().into_iter().chain(line.bytes()));
+        let digest = bytes.fold(FNV_OFFSET, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(FNV_PRIME));
+        (!lines.is_empty()).then(|| format!("{digest:016x}"))
+    }
+
+    /// Whether the two can be compared: products describe a query that was executed in other words, and with other steps.
+    fn is_like(&self, other: &Self) -> bool {
+        let has_text = self.text.is_some() && other.text.is_some();
+        let are_alike = match (self.nodes.is_empty(), other.nodes.is_empty()) {
+            (true, true) => has_text,
+            (ours, theirs) => ours == theirs,
+        };
+        are_alike && self.executed == other.executed
+    }
+}
+
+/// Which lines of two plans have no counterpart in the other; `None` where their shapes are the same or cannot be compared.
+#[must_use]
+pub fn difference(one: &Plan, other: &Plan) -> Option<[Vec<bool>; 2]> {
+    let (ours, theirs) = (one.lines(), other.lines());
+    if !one.is_like(other) || ours == theirs {
+        return None;
+    }
+    let by_label = differing(&ours, &theirs, |(_, one), (_, other)| one == other);
+    // The same steps, which read from each other in another way.
+    let is_told = by_label.iter().flatten().any(|differs| *differs);
+    Some(if is_told { by_label } else { differing(&ours, &theirs, |one, other| one == other) })
+}
+
+/// The first step in which each of two plans differs from the other; `None` as in [`difference`].
+#[must_use]
+pub fn first_difference(one: &Plan, other: &Plan) -> Option<[String; 2]> {
+    let [ours, theirs] = difference(one, other)?;
+    let first = |plan: &Plan, differs: &[bool]| {
+        let at = differs.iter().position(|differs| *differs);
+        let line = at.and_then(|at| plan.lines().into_iter().nth(at));
+        line.map_or_else(|| "no such step".to_owned(), |(_, line)| line)
+    };
+    Some([first(one, &ours), first(other, &theirs)])
+}
+
+/// What is on neither side of the longest common subsequence.
+fn differing<T>(ours: &[T], theirs: &[T], same: impl Fn(&T, &T) -> bool) -> [Vec<bool>; 2] {
+    let columns = theirs.len() + 1;
+    // Of what is behind each pair of places.
+    let mut longest = vec![0_u32; (ours.len() + 1) * columns];
+    for at in (0..ours.len()).rev() {
+        for place in (0..theirs.len()).rev() {
+            longest[at * columns + place] = if same(&ours[at], &theirs[place]) {
+                longest[(at + 1) * columns + place + 1] + 1
+            } else {
+                longest[(at + 1) * columns + place].max(longest[at * columns + place + 1])
+            };
+        }
+    }
+    let mut marks = [vec![true; ours.len()], vec![true; theirs.len()]];
+    let (mut at, mut place) = (0, 0);
+    while at < ours.len() && place < theirs.len() {
+        if same(&ours[at], &theirs[place]) {
+            (marks[0][at], marks[1][place]) = (false, false);
+            (at, place) = (at + 1, place + 1);
+        } else if longest[(at + 1) * columns + place] >= longest[at * columns + place + 1] {
+            at += 1;
+        } else {
+            place += 1;
+        }
+    }
+    marks
+}
+
+/// The words of a line that do not begin with a digit: numbers and ids are drawn anew for each plan.
+fn words(line: &str) -> String {
+    let words = line.split(|letter: char| !(letter.is_alphanumeric() || letter == '_'));
+    let words = words.filter(|word| word.chars().next().is_some_and(|first| !first.is_numeric()));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// Fills in the times of the steps themselves: what is left of a step's time without those that it reads from, or what all
+/// of them come to where a product tells only the former.
+pub fn complete_times(nodes: &mut [PlanNode]) {
+    for at in (0..nodes.len()).rev() {
+        let depth = nodes[at].depth;
+        let below = nodes[at + 1..].iter().take_while(|node| node.depth > depth);
+        let children = below.filter(|node| node.depth == depth + 1);
+        let known: Vec<f64> = children.filter_map(|node| node.time_ms).collect();
+        let sum: f64 = known.iter().sum();
+        let node = &mut nodes[at];
+        match (node.time_ms, node.own_ms) {
+            // A step that reads another's rows again, such as those of a common table expression, is said to take the time twice.
+            (Some(time), None) => node.own_ms = Some((time - sum).max(0.0)),
+            (None, Some(own)) => node.time_ms = Some(own + sum),
+            (None, None) if !known.is_empty() => node.time_ms = Some(sum),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A plan of steps, each on a line and indented by its depth: `operation`, or `operation object`.
+    pub(crate) fn plan(steps: &str) -> Plan {
+        let node = |line: &str| {
+            let step = line.trim_start();
+            let (operation, object) = step.split_once(' ').map_or((step, None), |(a, b)| (a, Some(b)));
+            PlanNode {
+                depth: (line.len() - step.len()) as u32,
+                operation: operation.to_owned(),
+                object: object.map(str::to_owned),
+                ..PlanNode::default()
+            }
+        };
+        Plan { nodes: steps.lines().map(node).collect(), ..text("") }
+    }
+
+    fn text(text: &str) -> Plan {
+        Plan {
+            target: "pg".to_owned(),
+            series: "queries".to_owned(),
+            query: "Q1".to_owned(),
+            sql: "select 1".to_owned(),
+            when: HookTime::After,
+            executed: false,
+            reason: None,
+            nodes: Vec::new(),
+            text: (!text.is_empty()).then(|| text.to_owned()),
+        }
+    }
+
+    #[test]
+    fn a_shape_has_steps_objects_and_order_and_no_figures() {
+        let base = plan("Sort\n Join\n  Scan a\n  Scan b");
+        let mut costs = base.clone();
+        costs.nodes[1].rows_planned = Some(7.0);
+        costs.nodes[2].details = vec!["Filter: x < 3".to_owned()];
+        assert_eq!((costs.shape(), difference(&base, &costs)), (base.shape(), None));
+        for other in [
+            "Sort\n Join\n  Scan b\n  Scan a",
+            "Sort\n Hash\n  Scan a\n  Scan b",
+            "Sort\n Join\n  Scan a\n  Scan c",
+            "Join\n Scan a\n Scan b",
+            "Sort\n Join\n  Scan a\n Scan b",
+        ] {
+            let other = plan(other);
+            assert_ne!(other.shape(), base.shape(), "{other:?}");
+            let [ours, theirs] = difference(&base, &other).unwrap();
+            assert!(ours.iter().chain(&theirs).any(|differs| *differs), "{other:?}");
+        }
+        assert_eq!(text("").shape(), None);
+    }
+
+    #[test]
+    fn what_differs_is_marked_and_what_moved_is_not() {
+        let [one, other] = [plan("Sort\n Join\n  Scan a\n  Scan b"), plan("Join\n Index a\n Scan b")];
+        let marks = difference(&one, &other).unwrap();
+        assert_eq!(marks, [vec![true, false, true, false], vec![false, true, false]]);
+        assert_eq!(first_difference(&one, &other).unwrap(), ["Sort", "Index on a"]);
+        let longer = plan("Sort\n Join\n  Scan a\n  Scan b\n  Scan c");
+        assert_eq!(first_difference(&one, &longer).unwrap(), ["no such step", "Scan on c"]);
+    }
+
+    #[test]
+    fn texts_are_compared_by_their_words() {
+        let one = text("ReadFromMergeTree (tpch.orders)\nFilter (id#12 > 7, 0.52 s)");
+        let same = text("ReadFromMergeTree (tpch.orders)\n Filter (id#9 > 42, 1.3 s)");
+        assert_eq!((one.shape(), difference(&one, &same)), (same.shape(), None));
+        let other = text("ReadFromMergeTree (tpch.lineitem)\nFilter (id#12 > 7, 2 s)");
+        assert_eq!(difference(&one, &other).unwrap(), [vec![true, false], vec![true, false]]);
+        // Of a query that was executed.
+        let executed = Plan { executed: true, ..other.clone() };
+        assert_eq!(difference(&one, &executed), None);
+        assert_eq!(difference(&one, &plan("Scan a")), None);
+        assert_eq!(difference(&one, &text("")), None);
+    }
+
+    #[test]
+    fn times_are_completed_in_both_directions() {
+        let times = |steps: &str, of: fn(&mut PlanNode) -> &mut Option<f64>, ms: &[f64]| {
+            let mut nodes = plan(steps).nodes;
+            nodes
+                .iter_mut()
+                .zip(ms)
+                .filter(|(_, ms)| **ms >= 0.0)
+                .for_each(|(node, ms)| *of(node) = Some(*ms));
+            complete_times(&mut nodes);
+            nodes.iter().map(|node| (node.time_ms, node.own_ms)).collect::<Vec<_>>()
+        };
+        let steps = "Sort\n Join\n  Scan a\n  Scan b";
+        let total = times(steps, |node| &mut node.time_ms, &[10.0, 9.0, 4.0, 8.0]);
+        assert_eq!(total.iter().map(|(_, own)| own.unwrap()).collect::<Vec<_>>(), [1.0, 0.0, 4.0, 8.0]);
+        let own = times(steps, |node| &mut node.own_ms, &[-1.0, -1.0, 4.0, 8.0]);
+        assert_eq!(own.iter().map(|(time, _)| time.unwrap()).collect::<Vec<_>>(), [12.0, 12.0, 4.0, 8.0]);
+        assert_eq!(times(steps, |node| &mut node.own_ms, &[]), [(None, None); 4]);
+    }
+
+    #[test]
+    fn rows_far_from_those_planned_are_told() {
+        let node = |planned, rows, loops| PlanNode {
+            rows_planned: Some(planned),
+            rows: Some(rows),
+            loops: Some(loops),
+            ..PlanNode::default()
+        };
+        assert_eq!(node(10.0, 100.0, 1.0).rows_off(), Some(10.0));
+        assert_eq!(node(500.0, 5.0, 1.0).rows_off(), Some(0.01));
+        for near in [node(10.0, 90.0, 1.0), node(3.0, 0.0, 1.0), node(500.0, 0.0, 0.0), PlanNode::default()] {
+            assert_eq!(near.rows_off(), None, "{near:?}");
+        }
+    }
+}
