@@ -41,6 +41,11 @@ pub trait Benchmark: Debug + Send + Sync {
     /// Bytes of the data where the user says how much it is; 0 where that is open.
     fn bytes_wanted(&self) -> u64;
 
+    /// Which of several ways it is to keep the same data in one database, each in tables of its own; `None` where there is one.
+    fn variant(&self) -> Option<&str> {
+        None
+    }
+
     /// Looks what stands on the server. Reads only, and little; `None` where nothing does.
     ///
     /// # Errors

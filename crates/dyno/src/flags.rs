@@ -162,9 +162,15 @@ impl Flags {
                     false => over(stream, &self.load)?,
                 };
                 if named_targets {
-                    stream
+                    let names: Vec<&str> = spec
                         .systems
-                        .retain(|system, _| spec.targets.iter().any(|target| target.name == *system));
+                        .iter()
+                        .map(|system| match system.name.as_str() {
+                            "" => system.target.as_str(),
+                            name => name,
+                        })
+                        .collect();
+                    stream.systems.retain(|system, _| names.contains(&system.as_str()));
                 }
                 for (system, load) in &on_systems {
                     let before = stream.systems.remove(system).unwrap_or_default();
@@ -205,12 +211,22 @@ impl Flags {
         if are_others || (said.len() < 2 && said.iter().all(|system| system.target.is_empty())) {
             // What is said of a target's data holds where it is named again; of others what is said of the first.
             let of = |target: &TargetSpec| {
-                let named = said.iter().find(|system| system.target == target.name);
-                let SystemSpec { name, data, .. } = named.or(said.first()).cloned().unwrap_or_default();
-                let name = if are_others { String::new() } else { name };
-                SystemSpec { name, target: target.name.clone(), data }
+                let named = said.iter().find(|system| system.target == target.name).or(said.first());
+                let of_same = |system: &&SystemSpec| named.is_some_and(|named| named.target == system.target);
+                let all: Vec<&SystemSpec> = said.iter().filter(of_same).collect();
+                let several = all.len() > 1;
+                let of = |system: SystemSpec| {
+                    let name = if are_others && !several { String::new() } else { system.name };
+                    SystemSpec { name, target: target.name.clone(), ..system }
+                };
+                let all = if all.is_empty() {
+                    vec![SystemSpec::default()]
+                } else {
+                    all.into_iter().cloned().collect()
+                };
+                all.into_iter().map(of).collect::<Vec<_>>()
             };
-            spec.systems = spec.targets.iter().map(of).collect();
+            spec.systems = spec.targets.iter().flat_map(of).collect();
         } else {
             spec.systems = said;
             for system in spec.systems.iter_mut().filter(|system| system.target.is_empty()) {

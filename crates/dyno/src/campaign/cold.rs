@@ -1,6 +1,7 @@
 //! `--cold`: before a series a server of dyno's own is restarted, and what the kernel keeps of its files is dropped, so
 //! that reading begins at the disk.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use dyno_results::event::{Event, Hook, HookTime};
@@ -20,7 +21,8 @@ pub(super) fn restart(context: &Context<'_>, system: &mut System<'_>, series: &s
     // It would only tell that its server is gone for a while.
     system.unwatch();
     let name = system.name();
-    let Some(server) = &mut system.server.embedded else { return Ok(()) };
+    // It is nobody else's: that is refused before.
+    let Some(server) = system.server.embedded.as_mut().and_then(Arc::get_mut) else { return Ok(()) };
     let started = Instant::now();
     let restarted = server.restart_cold(&mut |text| context.stream.activity(text));
     let (succeeded, said) = match &restarted {

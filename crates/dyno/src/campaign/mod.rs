@@ -84,11 +84,12 @@ fn measure(context: &Context<'_>) -> Result<(), Failure> {
 
 /// Starts or connects to every target, one after the other: before any is described, all of them are known to be there.
 fn set_up<'a>(context: &Context<'a>, systems: &mut Vec<System<'a>>) -> Result<(), Failure> {
-    let targets = &context.plan.targets;
-    let remotes = targets.iter().map(describe::remote).collect::<Result<Vec<_>, _>>()?;
-    for (target, remote) in targets.iter().zip(remotes) {
+    let plans = &context.plan.systems;
+    let remotes = plans.iter().map(describe::remote).collect::<Result<Vec<_>, _>>()?;
+    for (plan, remote) in plans.iter().zip(remotes) {
         context.check_stopped()?;
-        systems.push(System::set_up(context, target, remote)?);
+        let system = System::set_up(context, plan, remote, systems)?;
+        systems.push(system);
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! A system under test: one target of a run with its server, its data, its probe, and what became of it. Systems share
-//! nothing but the stream, so the loss of one leaves the others as they are.
+//! A system under test: a target of a run with its connections, its data, its probe, and what became of it. Systems share
+//! the stream, and those of one target its server where that is dyno's own; the loss of one leaves the others as they are.
 
 use dyno_results::event::{Event, TargetLost};
 use dyno_target::probe::Probe;
@@ -10,11 +10,11 @@ use super::stages::Stages;
 use super::target_server::{Remote, TargetServer};
 use super::{Context, admin, data, describe};
 use crate::failure::{Failure, LostTarget};
-use crate::plan::TargetPlan;
+use crate::plan::SystemPlan;
 
-/// A target of the run that is under way.
+/// A system of the run that is under way.
 pub(super) struct System<'a> {
-    pub(super) plan: &'a TargetPlan,
+    pub(super) plan: &'a SystemPlan,
     pub(super) server: TargetServer,
     data: Option<Dataset>,
     probe: Option<Probe>,
@@ -24,13 +24,16 @@ pub(super) struct System<'a> {
 }
 
 impl<'a> System<'a> {
-    /// Starts the embedded server, or connects to the named one.
+    /// Connects to the named server, or starts the embedded one, unless one of the `others` has it.
     pub(super) fn set_up(
         context: &Context<'_>,
-        plan: &'a TargetPlan,
+        plan: &'a SystemPlan,
         remote: Remote,
+        others: &[System<'_>],
     ) -> Result<Self, Failure> {
-        let server = TargetServer::set_up(context, plan, remote)?;
+        let beside = others.iter().find(|other| other.plan.target == plan.target);
+        let running = beside.and_then(|other| other.server.embedded.clone());
+        let server = TargetServer::set_up(context, plan, remote, running)?;
         Ok(Self { plan, server, data: None, probe: None, stages: Stages::default(), lost: None })
     }
 
@@ -129,7 +132,7 @@ impl<'a> System<'a> {
     /// run: there is no other target, no load has begun anywhere, or it is none of the target's.
     pub(super) fn fail(&mut self, context: &Context<'_>, failure: Failure) -> Result<(), Failure> {
         let failure = self.stages.explain(failure);
-        if context.plan.targets.len() == 1 || !context.stream.has_begun_load() || failure.ends_run() {
+        if context.plan.systems.len() == 1 || !context.stream.has_begun_load() || failure.ends_run() {
             return Err(failure);
         }
         let name = self.name().to_owned();

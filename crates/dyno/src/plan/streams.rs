@@ -8,7 +8,7 @@ use std::time::Duration;
 use dyno_results::spec::{Course, LoadSpec, PhaseSpec, Protocol, RunSpec, StreamSpec, Time};
 use dyno_workload::benchmark::{QueryFolder, Series, SqlScript};
 
-use super::{LoadSource, PhasePlan, StreamPlan, TargetPlan, files, within};
+use super::{LoadSource, PhasePlan, StreamPlan, SystemPlan, files, within};
 use crate::failure::Failure;
 
 /// Tries for a transaction where none are named.
@@ -25,10 +25,9 @@ const TIME_LIMIT_MIN: Duration = Duration::from_millis(100);
 const CONNECTIONS_MAX: u32 = 100_000;
 
 /// Decides what the phases leave open, and writes it there.
-pub(super) fn resolve(spec: &mut RunSpec, targets: &[TargetPlan]) -> Result<Vec<PhasePlan>, Failure> {
-    // All targets have the same.
-    let series = targets.first().map(|target| target.benchmark.series()).unwrap_or_default();
-    let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
+pub(super) fn resolve(spec: &mut RunSpec, systems: &[SystemPlan]) -> Result<Vec<PhasePlan>, Failure> {
+    let names: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
+    let series = systems.first().map(|system| system.benchmark.series()).unwrap_or_default();
     let quick = spec.quick;
     let mut phases = spec
         .phases
@@ -81,7 +80,7 @@ impl PhasePlan {
         phase: &mut PhaseSpec,
         quick: bool,
         series: &[Series],
-        targets: &[&str],
+        systems: &[&str],
     ) -> Result<Self, Failure> {
         let warm_up = phase.warm_up.get_or_insert(Time(Duration::from_secs(if quick { 1 } else { 5 }))).0;
         let repeat = within("--repeat", phase.repeat, 1000)?;
@@ -94,9 +93,9 @@ impl PhasePlan {
         let streams = phase
             .streams
             .iter_mut()
-            .map(|stream| StreamPlan::resolve(stream, series, targets, (quick, beside, several)));
+            .map(|stream| StreamPlan::resolve(stream, series, systems, (quick, beside, several)));
         let mut streams = streams.collect::<Result<Vec<_>, _>>()?;
-        end_somewhere(&mut streams, targets, phase.together);
+        end_somewhere(&mut streams, systems, phase.together);
         for (stream, plan) in phase.streams.iter_mut().zip(&streams) {
             plan.write_courses(stream);
         }
@@ -115,11 +114,11 @@ impl PhasePlan {
 }
 
 /// Where no load that runs at a time has an end of its own, all get one.
-fn end_somewhere(streams: &mut [StreamPlan], targets: &[&str], together: bool) {
+fn end_somewhere(streams: &mut [StreamPlan], systems: &[&str], together: bool) {
     let at_a_time: Vec<Vec<&str>> =
-        if together { vec![targets.to_vec()] } else { targets.iter().map(|target| vec![*target]).collect() };
-    for targets in at_a_time {
-        let is_one = |name: &String| targets.contains(&name.as_str());
+        if together { vec![systems.to_vec()] } else { systems.iter().map(|system| vec![*system]).collect() };
+    for systems in at_a_time {
+        let is_one = |name: &String| systems.contains(&name.as_str());
         let mut courses: Vec<&mut Course> = streams
             .iter_mut()
             .flat_map(|stream| stream.courses.iter_mut())
@@ -132,11 +131,11 @@ fn end_somewhere(streams: &mut [StreamPlan], targets: &[&str], together: bool) {
 }
 
 impl StreamPlan {
-    /// `beside` others at the same time, which may be of other targets; of `several` in its phase.
+    /// `beside` others at the same time, which may be of other systems; of `several` in its phase.
     fn resolve(
         stream: &mut StreamSpec,
         series: &[Series],
-        targets: &[&str],
+        systems: &[&str],
         (quick, beside, several): (bool, bool, bool),
     ) -> Result<Self, Failure> {
         let workload = stream.workload.clone().unwrap_or_default();
@@ -146,8 +145,8 @@ impl StreamPlan {
             LoadSource::Script(_) => None,
             LoadSource::Queries(folder) => Some(folder.pass()),
         };
-        if let Some(unknown) = stream.systems.keys().find(|name| !targets.contains(&name.as_str())) {
-            return Err(Failure::no_target("the load of a system", unknown, targets.iter().copied()));
+        if let Some(unknown) = stream.systems.keys().find(|name| !systems.contains(&name.as_str())) {
+            return Err(Failure::no_target("the load of a system", unknown, systems.iter().copied()));
         }
         let answers = stream.answers.as_deref().map(files::read_answers).transpose()?;
         if answers.is_some() && pass.is_none() {
@@ -155,8 +154,8 @@ impl StreamPlan {
             return Err(Failure::wrong(what));
         }
         let mut courses = BTreeMap::new();
-        for target in targets {
-            let load = match stream.systems.get(*target) {
+        for system in systems {
+            let load = match stream.systems.get(*system) {
                 // Steps are of the others, beside which it stays as it is.
                 Some(own) if beside && own.is_steady() => {
                     own.clone().or(LoadSpec { step: None, hold: None, ..stream.load.clone() })
@@ -168,7 +167,7 @@ impl StreamPlan {
                 Some(pass) => load.course_of_passes(pass, quick, beside),
                 None => load.course(quick, beside),
             };
-            courses.insert((*target).to_owned(), course.map_err(Failure::wrong)?);
+            courses.insert((*system).to_owned(), course.map_err(Failure::wrong)?);
         }
         let connections = within("--connections", stream.connections, CONNECTIONS_MAX)?;
         if connections.is_some() && courses.values().any(Course::is_open) {
@@ -210,7 +209,7 @@ impl StreamPlan {
         })
     }
 
-    /// Writes the loads as they were decided: one for all, and those of the targets on which it is another.
+    /// Writes the loads as they were decided: one for all, and those of the systems on which it is another.
     fn write_courses(&self, stream: &mut StreamSpec) {
         let common = self.courses.iter().find(|(name, _)| !stream.systems.contains_key(*name));
         if let Some((_, course)) = common {
@@ -224,20 +223,20 @@ impl StreamPlan {
         }
     }
 
-    /// The load on a target.
-    pub(crate) fn course(&self, target: &str) -> &Course {
-        // Every target of the plan has one.
-        &self.courses[target]
+    /// The load on a system.
+    pub(crate) fn course(&self, system: &str) -> &Course {
+        // Every system of the plan has one.
+        &self.courses[system]
     }
 
-    /// The loads on all targets.
+    /// The loads on all systems.
     pub(crate) fn courses(&self) -> impl Iterator<Item = &Course> {
         self.courses.values()
     }
 
-    /// The most clients that are named for a target; `None` where the number is open.
-    pub(crate) fn clients_named(&self, target: &str) -> Option<u32> {
-        self.course(target).clients_named()
+    /// The most clients that are named for a system; `None` where the number is open.
+    pub(crate) fn clients_named(&self, system: &str) -> Option<u32> {
+        self.course(system).clients_named()
     }
 
     /// The connections of so many clients.

@@ -39,14 +39,14 @@ fn refusal(line: &str) -> String {
 fn each_target_has_its_name_and_a_benchmark_of_its_dialect() {
     let resolved = plan("events --rows 2k").unwrap();
     let names: Vec<_> = resolved
-        .targets
+        .systems
         .iter()
-        .map(|target| (target.name.as_str(), target.capabilities().protocol))
+        .map(|system| (system.name.as_str(), system.capabilities().protocol))
         .collect();
     assert_eq!(names, [("pg", "PostgreSQL"), ("my", "MySQL")]);
     let families = |text: &str| {
-        let targets = plan(text).unwrap().targets;
-        targets.iter().map(|target| target.benchmark.name()).collect::<Vec<_>>()
+        let systems = plan(text).unwrap().systems;
+        systems.iter().map(|system| system.benchmark.name()).collect::<Vec<_>>()
     };
     assert_eq!(families(""), ["sysbench", "sysbench"], "tpcb does not run on both");
     assert_eq!(families("-t postgres://h/d -t a=embedded"), ["tpcb", "tpcb"]);
@@ -60,7 +60,7 @@ fn each_target_has_its_name_and_a_benchmark_of_its_dialect() {
 #[test]
 fn hosts_are_read_where_it_is_said_of_whom() {
     let resolved = plan("--host-metrics my=http://me:secret@i:9100/metrics").unwrap();
-    let read: Vec<bool> = resolved.targets.iter().map(|target| target.host_metrics.is_some()).collect();
+    let read: Vec<bool> = resolved.systems.iter().map(|system| system.host_metrics.is_some()).collect();
     assert_eq!(read, [false, true]);
     assert!(plan("-t mysql://i/d --host-metrics http://i:9100/metrics").is_ok());
     assert!(refusal("--host-metrics http://i:9100/metrics").contains("does not name its target"));
