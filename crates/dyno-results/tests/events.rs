@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use dyno_results::event::{
     Arrival, Check, Data, Distribution, Embedded, Event, Finding, Finished, Hook, HookTime, Host, Interval,
-    Notice, Outcome, Pool, PrepareStep, Queries, Sample, ServerChanged, Setting, SettingFacts, Settings,
-    Severity, Stage, StageFinished, StageKind, Stamped, Started, Subject, Table, Target, TargetLost,
-    TypeInterval,
+    NotDone, Notice, Outcome, Pool, PrepareStep, Queries, Sample, ServerChanged, Setting, SettingFacts,
+    Settings, Severity, Stage, StageFinished, StageKind, Stamped, Started, Subject, Table, Target,
+    TargetLost, TypeInterval,
 };
 use dyno_results::latency::Latency;
 use dyno_results::spec::RunSpec;
@@ -77,6 +77,7 @@ fn every_event() -> Vec<Event> {
             database_bytes: Some(1),
             cache_bytes: Some(1),
             memory_bytes: Some(1),
+            after: None,
             tables: vec![Table {
                 name: text(),
                 rows: Some(1),
@@ -126,6 +127,7 @@ fn every_event() -> Vec<Event> {
             said: some(),
         }),
         Event::TargetLost(TargetLost { target: text(), stage: Some(0), reason: text() }),
+        Event::NotDone(NotDone { target: text(), what: text(), said: text() }),
         Event::ServerChanged(ServerChanged {
             target: text(),
             restarted: true,

@@ -160,6 +160,7 @@ pub fn data(
         cache_bytes,
         memory_bytes: None,
         tables,
+        after: None,
     })
 }
 
