@@ -42,6 +42,12 @@ pub(crate) struct Flags {
     #[arg(long, short = 't', value_name = "[NAME=]URL", help_heading = "Target")]
     pub(crate) target: Vec<String>,
 
+    /// A way to keep the table of storage, each measured as a system of its own: NAME for the access method or engine of that
+    /// name, or NAME=CLAUSE; …, of which each is what stands behind CREATE TABLE (…), index(COLUMNS), no keys, set …, or a
+    /// statement with {table} in it: 'columnar=using columnar', 'indexed=index(abalance)', 'plain='
+    #[arg(long, value_name = "NAME[=CLAUSES]", help_heading = "Workload")]
+    pub(crate) variant: Vec<String>,
+
     /// Loads that run at the same time on each target, each with a name: `oltp=tpcb/tpcb-like,clients=8`, and
     /// `report=./big.sql,clients=1` for a file of SQL. One without an end of its own (a duration, a ladder, …) lasts as long
     /// as the others
@@ -101,6 +107,9 @@ impl Flags {
         }
         for system in &mut spec.systems {
             system.data = self.data.clone().or(data_of(system)?).written();
+        }
+        if !self.variant.is_empty() {
+            spec.systems = self.variants(&spec)?;
         }
         for (when, words) in [(HookTime::Before, &self.before), (HookTime::After, &self.after)] {
             if !words.is_empty() {
@@ -238,6 +247,19 @@ impl Flags {
             }
         }
         Ok(spec)
+    }
+
+    /// A system for each variant on each target.
+    fn variants(&self, spec: &RunSpec) -> Result<Vec<SystemSpec>, Failure> {
+        let of = |target: &TargetSpec, typed: &String| {
+            let system = spec.systems.iter().find(|system| system.target == target.name);
+            let system = system.cloned().unwrap_or_default();
+            let (variant, data) = DataOptions::of_variant(typed);
+            let name = if spec.targets.len() > 1 { format!("{}-{variant}", target.name) } else { variant };
+            Ok(SystemSpec { name, target: target.name.clone(), data: data.or(data_of(&system)?).written() })
+        };
+        let targets = spec.targets.iter();
+        targets.flat_map(|target| self.variant.iter().map(move |typed| of(target, typed))).collect()
     }
 
     fn target_of(&self, text: &str) -> Result<TargetSpec, Failure> {

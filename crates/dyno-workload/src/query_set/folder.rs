@@ -63,7 +63,7 @@ impl QueryFolder {
                 NoQuery::Empty => QueryFolderError::Empty(name.clone()),
                 NoQuery::Several => QueryFolderError::Several(name.clone()),
             })?;
-            Ok(Query { place, sql: sql.to_owned(), kind: text::kind(sql) })
+            Ok(Query { place, sql: sql.to_owned(), kind: text::kind(sql), any_rows: false })
         };
         let queries = (0..).zip(texts).map(query).collect::<Result<_, _>>()?;
         Ok(Self { names: texts.keys().cloned().collect(), queries })
@@ -105,7 +105,7 @@ struct FolderLoad {
 
 impl SeriesLoad for FolderLoad {
     fn series(&self) -> Series {
-        Series { name: NAME, workload: NAME, writes: self.writes, pass: Some(self.pass) }
+        Series { name: NAME, workload: NAME, writes: self.writes, pass: Some(self.pass), fixed: None }
     }
 
     fn workload(&self) -> Arc<dyn Workload> {

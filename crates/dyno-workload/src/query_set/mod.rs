@@ -17,6 +17,7 @@ use dyno_engine::workload::{
 use dyno_results::event::QueryAnswer;
 
 pub use folder::{QueryFolder, QueryFolderError};
+pub(crate) use text::statements;
 
 use answers::{Answer, Answers};
 use failures::Failures;
@@ -28,6 +29,8 @@ pub(crate) struct Query {
     pub place: u16,
     pub sql: String,
     pub kind: QueryKind,
+    /// Which rows it returns is the server's choice: only how many they are is kept.
+    pub any_rows: bool,
 }
 
 /// The queries of a pass of one client, in their order, by the client's number and the seed of the run.
@@ -134,7 +137,7 @@ impl Client for QueryClient {
     fn reply(&mut self, part: Reply<'_>) {
         match part {
             Reply::Rows(columns) => self.answer.begin(columns),
-            Reply::Row(row) => self.answer.row(row),
+            Reply::Row(row) => self.answer.row(row, self.queries[self.at].any_rows),
             _ => {}
         }
     }

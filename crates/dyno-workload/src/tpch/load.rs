@@ -37,6 +37,7 @@ fn of_client(
         place: u16::from(number) - 1,
         sql: queries::text(number, &values(number, &mut random), dialect),
         kind: QueryKind::Read,
+        any_rows: false,
     };
     // Drawn in the order of their numbers, so that each order has the same.
     let mut pass: Vec<Query> = (1..=QUERIES as u8).map(query).collect();

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use dyno_results::event::{Event, PrepareStep};
+use dyno_results::event::{Event, NotDone, PrepareStep};
 use dyno_results::spec::Prepare;
 use dyno_target::connection::Connection;
 use dyno_workload::benchmark::{BenchmarkError, Dataset, Progress, Site};
@@ -81,6 +81,10 @@ fn at_site(
         Progress::Table { .. } => {}
         Progress::Rows { done, total } => stream.prepare_progress(target, "data", done, Some(total)),
         Progress::Remark(text) => stream.notice(target, None, text),
+        Progress::NotDone { step, said } => {
+            let (target, what) = (target.to_owned(), step.to_owned());
+            stream.emit(Event::NotDone(NotDone { target, what, said }));
+        }
         Progress::Finished(step) => stream.emit(Event::Prepare(step)),
     };
     cancellable(context, &mut server.connection, |connection| work(connection, &site, &mut tell))

@@ -258,8 +258,10 @@ pub(super) fn data(
     plan: &SystemPlan,
     server: &mut TargetServer,
     dataset: &Dataset,
+    counted: Option<Vec<u64>>,
 ) -> Result<(), Failure> {
-    let data = sizes(context, plan, server, dataset)?;
+    let mut data = sizes(context, plan, server, dataset)?;
+    data.tables.iter_mut().zip(counted.unwrap_or_default()).for_each(|(table, rows)| table.rows = Some(rows));
     if let Some(known) = dataset.table_rows
         && let Some(larger) = data.tables.iter().find(|table| table.rows > Some(known))
     {
@@ -290,10 +292,11 @@ pub(super) fn data_after_load(
     plan: &SystemPlan,
     server: &mut TargetServer,
     dataset: &Dataset,
-    rows: RowCounts,
+    (series, rows): (&str, RowCounts),
 ) -> Result<(), Failure> {
     server.reconnect_if_broken()?;
     let mut data = sizes(context, plan, server, dataset)?;
+    data.after = Some(series.to_owned());
     match rows {
         RowCounts::Counted(rows) => {
             data.tables.iter_mut().zip(rows).for_each(|(table, rows)| table.rows = Some(rows));

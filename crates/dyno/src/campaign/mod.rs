@@ -109,6 +109,11 @@ fn load_and_verify(context: &Context<'_>, systems: &mut [System<'_>]) -> Result<
     for system in &mut *systems {
         system.provide_data(context)?;
     }
+    if !systems.iter().any(System::is_live)
+        && let Some(failure) = systems.iter_mut().find_map(System::take_left_out)
+    {
+        return Err(failure);
+    }
     if context.plan.spec.top_up {
         verification::top_up(context, systems)?;
     }
@@ -117,7 +122,7 @@ fn load_and_verify(context: &Context<'_>, systems: &mut [System<'_>]) -> Result<
     }
     verification::same_data(context, systems)?;
     let _driver = describe::watch_driver(context, systems);
-    for system in &mut *systems {
+    for system in systems.iter_mut().filter(|system| system.is_live()) {
         system.watch(context);
         hooks::run_for_system(context, system, HookTime::Before, &HookStage::Run)?;
     }

@@ -27,7 +27,13 @@ const CONNECTIONS_MAX: u32 = 100_000;
 /// Decides what the phases leave open, and writes it there.
 pub(super) fn resolve(spec: &mut RunSpec, systems: &[SystemPlan]) -> Result<Vec<PhasePlan>, Failure> {
     let names: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
-    let series = systems.first().map(|system| system.benchmark.series()).unwrap_or_default();
+    // All have the same, but for how many queries are in a pass: one with fewer goes through them more often.
+    let mut series = systems.first().map(|system| system.benchmark.series()).unwrap_or_default();
+    for other in systems.iter().flat_map(|system| system.benchmark.series()) {
+        for own in series.iter_mut().filter(|own| own.workload == other.workload) {
+            (own.pass, own.fixed) = (own.pass.max(other.pass), own.fixed.max(other.fixed));
+        }
+    }
     let quick = spec.quick;
     let mut phases = spec
         .phases
@@ -82,6 +88,15 @@ impl PhasePlan {
         series: &[Series],
         systems: &[&str],
     ) -> Result<Self, Failure> {
+        // What is done once is done at once, and not before it counts.
+        let once = |stream: &StreamSpec| {
+            let workload = stream.workload.as_deref();
+            let own = series.iter().find(|series| Some(series.workload) == workload);
+            own.is_some_and(|series| series.fixed.is_some() && series.pass.is_none())
+        };
+        if phase.streams.iter().any(once) {
+            (phase.warm_up, phase.repeat) = (Some(Time(Duration::ZERO)), Some(1));
+        }
         let warm_up = phase.warm_up.get_or_insert(Time(Duration::from_secs(if quick { 1 } else { 5 }))).0;
         let repeat = within("--repeat", phase.repeat, 1000)?;
         if phase.streams.is_empty() {
@@ -140,10 +155,10 @@ impl StreamPlan {
     ) -> Result<Self, Failure> {
         let workload = stream.workload.clone().unwrap_or_default();
         let (source, usual) = source(stream, &workload, series)?;
-        let pass = match &source {
-            LoadSource::Family(place) => series[*place].pass,
-            LoadSource::Script(_) => None,
-            LoadSource::Queries(folder) => Some(folder.pass()),
+        let (pass, fixed) = match &source {
+            LoadSource::Family(place) => (series[*place].pass, series[*place].fixed),
+            LoadSource::Script(_) => (None, None),
+            LoadSource::Queries(folder) => (Some(folder.pass()), None),
         };
         if let Some(unknown) = stream.systems.keys().find(|name| !systems.contains(&name.as_str())) {
             return Err(Failure::no_target("the load of a system", unknown, systems.iter().copied()));
@@ -163,9 +178,10 @@ impl StreamPlan {
                 Some(own) => own.clone().or(stream.load.clone()),
                 None => stream.load.clone(),
             };
-            let course = match pass {
-                Some(pass) => load.course_of_passes(pass, quick, beside),
-                None => load.course(quick, beside),
+            let course = match (pass, fixed) {
+                (_, Some(transactions)) => LoadSpec::of_one_client(transactions).course(quick, beside),
+                (Some(pass), None) => load.course_of_passes(pass, quick, beside),
+                (None, None) => load.course(quick, beside),
             };
             courses.insert((*system).to_owned(), course.map_err(Failure::wrong)?);
         }

@@ -22,6 +22,7 @@ mod serve;
 mod server;
 mod silent;
 mod sqlite;
+mod storage;
 mod store;
 mod stored;
 mod streams;
