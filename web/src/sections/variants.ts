@@ -48,5 +48,5 @@ function figure({ unit }: VariantRow, { value, not_done: said }: VariantCell): C
 /** `×1.06`, `×0.0049`; empty where there is none, so that figures stand under each other. */
 function ratioOf({ ratio }: VariantCell): Child {
   const text = ratio === null ? "" : ratio > 0 && ratio < 0.095 ? ratio.toPrecision(2) : short(ratio);
-  return el("span", { class: "ratio" }, text && `×${text}`);
+  return [" ", el("span", { class: "ratio" }, text && `×${text}`)];
 }
