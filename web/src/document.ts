@@ -27,8 +27,40 @@ export interface Report {
   hooks: Hook[];
   /** Targets that were given up in mid-run. */
   lost: Lost[];
+  /** What variants could not do; absent where there is nothing such. */
+  not_done?: NotDone[];
+  /** Systems of one target side by side; absent where each target has one. */
+  variants?: Variants;
   findings: Finding[];
   notices: Notice[];
+}
+
+export interface NotDone {
+  target: string;
+  /** A step of the preparation, or a series. */
+  what: string;
+  said: string;
+}
+
+export interface Variants {
+  /** The first is what the others are compared with. */
+  systems: string[];
+  rows: VariantRow[];
+}
+
+export interface VariantRow {
+  /** `build`, `size`, or a series. */
+  group: string;
+  name: string;
+  unit: "s" | "bytes" | "per-s";
+  /** In the order of the systems. */
+  cells: VariantCell[];
+}
+
+export interface VariantCell {
+  value: number | null;
+  ratio: number | null;
+  not_done: string | null;
 }
 
 export type Outcome = "complete" | "incomplete";

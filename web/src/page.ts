@@ -26,6 +26,7 @@ import { overlayMasthead, overlayTitle } from "./sections/overlay";
 import { queriesSection } from "./sections/queries";
 import { stagesSection } from "./sections/stages";
 import { TimeSection } from "./sections/time";
+import { variantsSection } from "./sections/variants";
 import { type Address, readView, towards, type View, writeView } from "./state";
 import { onThemeChange } from "./theme";
 import { themeToggle } from "./theme-toggle";
@@ -132,6 +133,7 @@ export class ReportPage {
     const several = scene.reports.length > 1;
     const foreign = scene.reports.find(({ schema }) => schema !== SCHEMA);
     const figures = [
+      several ? null : variantsSection(report),
       answers(scene),
       queriesSection(scene, this.#view),
       loadingSection(scene),

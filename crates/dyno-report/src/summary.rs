@@ -6,6 +6,7 @@ mod findings;
 mod ladder;
 mod passes;
 mod series;
+mod variants;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -38,6 +39,7 @@ pub fn render(report: &Report, report_path: Option<&Path>, terminal: Terminal) -
     prepare(report, &names, &mut sheet);
     hooks(report, &names, &mut sheet);
     series::rows(report, &names, &mut sheet);
+    variants::table(report, &mut sheet);
     verification(report, &names, &mut sheet);
     notices(report, &names, &mut sheet);
     findings::rows(&report.findings, &mut sheet);

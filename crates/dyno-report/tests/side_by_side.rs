@@ -6,7 +6,8 @@ use std::path::Path;
 
 use dyno_report::summary::{render, render_findings};
 use dyno_report::terminal::Terminal;
-use dyno_results::event::{Finding, Outcome, Subject};
+use dyno_results::document::{Cell, Report, Row, Unit, Variants};
+use dyno_results::event::{Finding, NotDone, Outcome, Subject};
 use dyno_results::fold::fold;
 
 use self::stream::Plan;
@@ -366,4 +367,53 @@ fn rows_stand_in_the_order_of_the_targets_whoever_began() {
     let rows = text.lines().filter_map(|line| line.trim_start().strip_prefix("TPS"));
     let names: Vec<&str> = rows.filter_map(|row| row.split_whitespace().next()).collect();
     assert_eq!(names, ["pg", "my", "pg", "my"], "{text}");
+}
+
+/// A table of so many systems.
+fn of_variants(count: usize) -> Report {
+    let systems: Vec<String> = (1..=count).map(|at| format!("variant_{at}")).collect();
+    let row = |group: &str, name: &str, unit, value: f64| {
+        let cell = |at: usize| match at {
+            1 => Cell { not_done: Some("no".to_owned()), ..Cell::default() },
+            at => Cell {
+                value: Some(value * (at + 1) as f64),
+                ratio: (at > 0).then_some(at as f64 + 1.0),
+                not_done: None,
+            },
+        };
+        Row { group: group.to_owned(), name: name.to_owned(), unit, cells: (0..count).map(cell).collect() }
+    };
+    let rows = vec![
+        row("build", "data", Unit::S, 1.5),
+        row("size", "table bytes", Unit::Bytes, 1_048_576.0),
+        row("tpcb", "throughput", Unit::PerS, 1_000.0),
+    ];
+    let (target, what) = ("variant_2".to_owned(), "tables".to_owned());
+    let not_done = vec![NotDone { target, what, said: "it is not there".to_owned() }];
+    Report { variants: Some(Variants { systems, rows }), not_done, ..fold(&two().events()) }
+}
+
+#[test]
+fn variants_are_a_table_with_a_row_for_each_figure() {
+    let shown = |count, width| {
+        let shown = render(&of_variants(count), None, Terminal::plain(width));
+        let lines = shown.lines().skip_while(|line| !line.starts_with("variants"));
+        lines.take_while(|line| !line.starts_with("verify")).collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!(shown(3, 100), @"
+    variants                 variant_1  variant_2        variant_3
+              build
+                data             1.5 s   not done    4.5 s   ×3.00
+              size
+                table bytes      1 MiB   not done    3 MiB   ×3.00
+              tpcb
+                throughput     1.00k/s   not done  3.00k/s   ×3.00
+    not done  variant_2: tables: it is not there
+    ");
+    let parts = shown(5, 70);
+    assert!(parts.lines().all(|line| line.chars().count() <= 70), "{parts}");
+    for at in 1..=5 {
+        assert_eq!(parts.matches(&format!(" variant_{at}")).count(), if at == 2 { 2 } else { 1 }, "{parts}");
+    }
+    assert!(parts.contains("7.5 s   ×5.00") && !parts.contains('…'), "{parts}");
 }

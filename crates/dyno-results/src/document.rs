@@ -13,6 +13,7 @@ pub use crate::passes::{AnswerCounts, Passes, QueryTimes};
 use crate::plan::Plan;
 use crate::spec::RunSpec;
 pub use crate::timeline::{LoadColumns, Metric, PoolLoad, Timeline};
+pub use crate::variants::{Cell, Row, Unit, Variants};
 use crate::{event, words};
 
 /// Name and version of the document's JSON form.
@@ -53,6 +54,15 @@ pub struct Report {
     pub hooks: Vec<HookRun>,
     /// Targets that were given up in mid-run.
     pub lost: Vec<Lost>,
+    /// What variants could not do.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_done: Vec<event::NotDone>,
+    /// The data as each series has left them.
+    #[serde(skip)]
+    pub data_after: Vec<event::Data>,
+    /// What the systems of one target came to, side by side; `None` where each target has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variants: Option<Variants>,
     /// Servers that were others behind the load, or behind a hook between stages, than before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server_changes: Vec<event::ServerChanged>,
@@ -102,6 +112,9 @@ impl Report {
                     self.found.push(data.clone());
                 }
                 replace_or_push(&mut self.data, data, |known| known.is_of_same(data));
+                if data.after.is_some() {
+                    self.data_after.push(data.clone());
+                }
             }
             Event::Prepare(step) => self.prepare.push(step.clone()),
             Event::Check(check) => self.checks.push(check.clone()),
@@ -114,6 +127,7 @@ impl Report {
             }
             Event::Hook(hook) => self.hooks.push(HookRun { at_s, hook: hook.clone() }),
             Event::TargetLost(lost) => self.lost.push(Lost { at_s, lost: lost.clone() }),
+            Event::NotDone(not_done) => self.not_done.push(not_done.clone()),
             Event::ServerChanged(changed) => self.server_changes.push(changed.clone()),
             Event::Finding(finding) => self.findings.push(finding.clone()),
             Event::Notice(notice) => self.notices.push(notice.clone()),

@@ -48,6 +48,7 @@ pub enum Event {
     Plan(Plan),
     Hook(Hook),
     TargetLost(TargetLost),
+    NotDone(NotDone),
     ServerChanged(ServerChanged),
     Finding(Finding),
     Notice(Notice),
@@ -105,6 +106,7 @@ impl Event {
             Self::Plan(_) => "plan",
             Self::Hook(_) => "hook",
             Self::TargetLost(_) => "target-lost",
+            Self::NotDone(_) => "not-done",
             Self::ServerChanged(_) => "server-changed",
             Self::Finding(_) => "finding",
             Self::Notice(_) => "notice",
@@ -291,6 +293,9 @@ pub struct Data {
     /// Memory of the server's host, where known.
     pub memory_bytes: Option<u64>,
     pub tables: Vec<Table>,
+    /// The series behind which it was read; `None` before all of them, and in runs of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
 }
 
 impl Data {
@@ -734,6 +739,16 @@ pub struct TargetLost {
     pub stage: Option<u32>,
     /// What failed and what the server said.
     pub reason: String,
+}
+
+/// Something that one of several ways to keep a table cannot do. It is left out, and the run goes on as it was meant to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NotDone {
+    pub target: String,
+    /// A step of the preparation (`tables`, `keys`), or the series (`tpcb`).
+    pub what: String,
+    /// What the server said.
+    pub said: String,
 }
 
 /// A target's server that was another behind the load, or behind a hook between stages, than before.

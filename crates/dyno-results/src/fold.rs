@@ -21,7 +21,7 @@ use self::telemetry::Telemetry;
 use self::timeline::Timelines;
 use crate::document::{Report, Series, StageResult, Timeline};
 use crate::event::{self, Event, Stamped};
-use crate::passes;
+use crate::{passes, variants};
 
 /// The report of a whole run.
 #[must_use]
@@ -129,7 +129,8 @@ impl Fold {
     fn report_of(&self, stages: Vec<StageResult>, series: Vec<Series>) -> Report {
         let mut report = self.told.clone();
         report.run.seconds = self.last_ms as f64 / 1000.0;
-        Report { series, stages, sizes: sizes::sizes(&self.told.data), ..report }
+        let report = Report { series, stages, sizes: sizes::sizes(&self.told.data), ..report };
+        Report { variants: variants::of(&report), ..report }
     }
 
     /// What has come out of one stage so far.

@@ -19,6 +19,7 @@ pub mod statistics;
 pub mod store;
 mod summary;
 mod timeline;
+mod variants;
 pub mod words;
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use dyno_results::event::{
     Arrival, Check, Cold, Data, Distribution, Embedded, Event, Finding, Finished, Hook, HookTime, Host,
-    Interval, Notice, Outcome, Pool, PrepareStep, Queries, QueriesRunning, RunningQuery, Sample,
+    Interval, NotDone, Notice, Outcome, Pool, PrepareStep, Queries, QueriesRunning, RunningQuery, Sample,
     ServerChanged, Setting, SettingFacts, Settings, Severity, Stage, StageFinished, StageKind, Stamped,
     Started, Subject, Table, Target, TargetLost, TypeInterval,
 };
@@ -78,6 +78,7 @@ fn every_event() -> Vec<Event> {
             database_bytes: Some(1),
             cache_bytes: Some(1),
             memory_bytes: Some(1),
+            after: None,
             tables: vec![Table {
                 name: text(),
                 rows: Some(1),
@@ -144,6 +145,7 @@ fn every_event() -> Vec<Event> {
             cold: Some(Cold { dropped: vec![text()], kept: vec![text()] }),
         }),
         Event::TargetLost(TargetLost { target: text(), stage: Some(0), reason: text() }),
+        Event::NotDone(NotDone { target: text(), what: text(), said: text() }),
         Event::ServerChanged(ServerChanged {
             target: text(),
             restarted: true,

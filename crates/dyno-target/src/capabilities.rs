@@ -29,6 +29,8 @@ pub struct Capabilities {
     pub read_only: bool,
     /// How a target without a database names one; `None` where each name has one.
     pub name_database: Option<&'static str>,
+    /// Has a session's queries use up to `{workers}` further processes; `None` where that cannot be said.
+    pub parallel_workers: Option<&'static str>,
 }
 
 impl Capabilities {
@@ -42,6 +44,7 @@ impl Capabilities {
         pgbench_scripts: true,
         read_only: false,
         name_database: None,
+        parallel_workers: Some("SET max_parallel_workers_per_gather = {workers}"),
     };
     pub const MYSQL: Self = Self {
         protocol: "MySQL",
@@ -51,6 +54,7 @@ impl Capabilities {
         pgbench_scripts: false,
         read_only: false,
         name_database: Some("mysql://user@host/DATABASE"),
+        parallel_workers: None,
     };
 }
 

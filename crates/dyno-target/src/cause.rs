@@ -37,6 +37,8 @@ pub enum Cause {
     OtherColumns,
     /// The statement cannot be prepared on this server.
     NotPreparable,
+    /// It names an access method or an engine that is not there.
+    NoSuchStorage,
 }
 
 impl Cause {
@@ -63,6 +65,8 @@ impl Cause {
             "42P05" | "26000" => Self::SessionShared,
             "42703" | "42804" | "42883" => Self::OtherColumns,
             "0A000" => Self::NotPreparable,
+            // Of all objects but tables, columns and functions.
+            "42704" => Self::NoSuchStorage,
             _ => return None,
         })
     }
@@ -91,6 +95,7 @@ impl Cause {
             1243 => Self::SessionShared,
             1054 | 1136 => Self::OtherColumns,
             1295 => Self::NotPreparable,
+            1286 => Self::NoSuchStorage,
             _ => return None,
         })
     }

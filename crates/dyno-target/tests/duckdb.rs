@@ -308,7 +308,7 @@ fn its_catalog_settings_and_sizes_are_read() {
     assert!(recognised.version.unwrap().starts_with("1."));
     let dialect = recognised.dialect;
     let create = "CREATE TABLE part (a INTEGER, b TEXT, PRIMARY KEY (a))";
-    connection.execute(&dialect.comments.create(create, "part", "it is mine")).unwrap();
+    connection.execute(&dialect.comments.create([create, ""], "part", "it is mine")).unwrap();
     connection
         .execute("CREATE TABLE item (a INTEGER REFERENCES part (a), c DATE); CREATE VIEW w AS SELECT 1")
         .unwrap();
@@ -371,7 +371,7 @@ fn any_library_with_a_driver_can_be_named() {
     assert_eq!(product::recognise(&mut connection).unwrap().name, None);
     let dialect = connection.dialect();
     let create = "CREATE TABLE part (a INTEGER, b TEXT, PRIMARY KEY (a))";
-    connection.execute(&dialect.comments.create(create, "part", "it is mine")).unwrap();
+    connection.execute(&dialect.comments.create([create, ""], "part", "it is mine")).unwrap();
     let tables = catalog::tables(&mut connection, Names::These(&["part"])).unwrap();
     let [part] = &tables[..] else { panic!("{tables:?}") };
     assert_eq!((part.comment.as_str(), part.is_table, part.columns.len()), ("it is mine", true, 2));

@@ -25,6 +25,7 @@ pub use crate::tpcb::TpcbBenchmark;
 
 use crate::dataset::{NotReady, PrepareError, SizeError, StateError, TableError};
 use crate::script::ScriptError;
+use crate::storage::VariantError;
 use crate::sysbench::OptionsError;
 
 /// How long is waited for a table that somebody else has locked.
@@ -40,6 +41,11 @@ pub trait Benchmark: Debug + Send + Sync {
 
     /// Bytes of the data where the user says how much it is; 0 where that is open.
     fn bytes_wanted(&self) -> u64;
+
+    /// Which of several ways it is to keep the same data in one database, each in tables of its own; `None` where there is one.
+    fn variant(&self) -> Option<&str> {
+        None
+    }
 
     /// Looks what stands on the server. Reads only, and little; `None` where nothing does.
     ///
@@ -243,12 +249,14 @@ pub struct Series {
     pub writes: bool,
     /// Transactions of a pass, where its stages are passes over queries and not load for a time.
     pub pass: Option<u64>,
+    /// One client does so many transactions, whatever load is asked for, which is for the other series of its family.
+    pub fixed: Option<u64>,
 }
 
 impl Series {
     /// That reads or writes, which is its name.
     pub(crate) fn of(workload: &'static str, writes: bool) -> Self {
-        Self { name: if writes { "write" } else { "read" }, workload, writes, pass: None }
+        Self { name: if writes { "write" } else { "read" }, workload, writes, pass: None, fixed: None }
     }
 }
 
@@ -320,6 +328,8 @@ pub enum Progress {
     Statements { step: &'static str, done: u32, total: u32, share: Option<f64> },
     /// Something that the reader should know, such as that it is done in a slower way than was meant, and why.
     Remark(String),
+    /// The server has refused a part of the step, which is left out, and has said so.
+    NotDone { step: &'static str, said: String },
     /// A step has ended.
     Finished(PrepareStep),
 }
@@ -379,6 +389,8 @@ pub enum BenchmarkError {
     Table(#[from] TableError),
     #[error(transparent)]
     Options(#[from] OptionsError),
+    #[error(transparent)]
+    Variant(#[from] VariantError),
     #[error("the options of the data are wrong: {0}")]
     WrongOptions(serde_json::Error),
     #[error(transparent)]
@@ -395,6 +407,22 @@ pub enum BenchmarkError {
     Locked { table: String, seconds: u64, source: QueryError },
     #[error("cannot {doing}: {source}")]
     Query { doing: &'static str, source: QueryError },
+    /// By a variant ([`Benchmark::variant`]), which is not made for it.
+    #[error("cannot be done: {said}")]
+    Refused { said: String },
+}
+
+impl BenchmarkError {
+    /// What the server has said to something that a variant cannot do, and in which step of the preparation, if it was in one;
+    /// `None` where something else is wrong.
+    #[must_use]
+    pub fn refusal(&self) -> Option<(Option<&'static str>, String)> {
+        match self {
+            Self::Refused { said } => Some((None, said.clone())),
+            Self::Preparation(error) => error.refusal().map(|(step, said)| (Some(step), said)),
+            _ => None,
+        }
+    }
 }
 
 impl From<PrepareError> for BenchmarkError {

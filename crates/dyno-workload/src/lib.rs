@@ -15,6 +15,7 @@ pub mod random;
 pub mod registry;
 pub mod script;
 mod single_writer;
+pub mod storage;
 pub mod sysbench;
 pub mod tpcb;
 pub mod tpch;

@@ -8,6 +8,7 @@ use thiserror::Error;
 use crate::benchmark::{Benchmark, BenchmarkError};
 use crate::events::EventsFamily;
 use crate::family::Registered;
+use crate::storage::StorageFamily;
 use crate::sysbench::SysbenchFamily;
 use crate::tpcb::TpcbFamily;
 use crate::tpch::TpchFamily;
@@ -17,7 +18,8 @@ pub use self::options::DataOptions;
 pub use crate::family::Listed;
 
 /// All families. Where nobody names a workload, the first is run that the targets can run.
-const FAMILIES: &[&dyn Registered] = &[&TpcbFamily, &SysbenchFamily, &EventsFamily, &YcsbFamily, &TpchFamily];
+const FAMILIES: &[&dyn Registered] =
+    &[&TpcbFamily, &SysbenchFamily, &EventsFamily, &YcsbFamily, &TpchFamily, &StorageFamily];
 
 /// Workloads of one family, in the order in which they run.
 #[derive(Debug, Clone, PartialEq, Eq)]

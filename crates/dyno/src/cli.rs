@@ -64,6 +64,7 @@ pub(crate) enum Command {
   dyno run events/join --target a=embedded:postgres@16 --target b=embedded:postgres@17 --rows 70M --cold --live
   dyno run --target pg=postgres://me@db1/db --host-metrics http://db1:9100/metrics --clients 5000 --connections 40
   dyno run ./queries/ --target duckdb:sales.db --target pg=postgres://me@host/sales
+  dyno run storage --variant heap --variant 'indexed=index(abalance)' --scale 100 --target postgres://me@host/db
   dyno run my-scenario.toml --json
 
 Passwords: PGPASSWORD, ~/.pgpass, a service file, MYSQL_PWD, MySQL's option files, or a URL in a --target-file. The data of tpcb is four tables

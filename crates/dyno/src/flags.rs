@@ -42,6 +42,12 @@ pub(crate) struct Flags {
     #[arg(long, short = 't', value_name = "[NAME=]URL", help_heading = "Target")]
     pub(crate) target: Vec<String>,
 
+    /// A way to keep the table of storage, each measured as a system of its own: NAME for the access method or engine of that
+    /// name, or NAME=CLAUSE; …, of which each is what stands behind CREATE TABLE (…), index(COLUMNS), no keys, set …, or a
+    /// statement with {table} in it: 'columnar=using columnar', 'indexed=index(abalance)', 'plain='
+    #[arg(long, value_name = "NAME[=CLAUSES]", help_heading = "Workload")]
+    pub(crate) variant: Vec<String>,
+
     /// Loads that run at the same time on each target, each with a name: `oltp=tpcb/tpcb-like,clients=8`, and
     /// `report=./big.sql,clients=1` for a file of SQL. One without an end of its own (a duration, a ladder, …) lasts as long
     /// as the others
@@ -101,6 +107,9 @@ impl Flags {
         }
         for system in &mut spec.systems {
             system.data = self.data.clone().or(data_of(system)?).written();
+        }
+        if !self.variant.is_empty() {
+            spec.systems = self.variants(&spec)?;
         }
         for (when, words) in [(HookTime::Before, &self.before), (HookTime::After, &self.after)] {
             if !words.is_empty() {
@@ -162,9 +171,15 @@ impl Flags {
                     false => over(stream, &self.load)?,
                 };
                 if named_targets {
-                    stream
+                    let names: Vec<&str> = spec
                         .systems
-                        .retain(|system, _| spec.targets.iter().any(|target| target.name == *system));
+                        .iter()
+                        .map(|system| match system.name.as_str() {
+                            "" => system.target.as_str(),
+                            name => name,
+                        })
+                        .collect();
+                    stream.systems.retain(|system, _| names.contains(&system.as_str()));
                 }
                 for (system, load) in &on_systems {
                     let before = stream.systems.remove(system).unwrap_or_default();
@@ -205,12 +220,22 @@ impl Flags {
         if are_others || (said.len() < 2 && said.iter().all(|system| system.target.is_empty())) {
             // What is said of a target's data holds where it is named again; of others what is said of the first.
             let of = |target: &TargetSpec| {
-                let named = said.iter().find(|system| system.target == target.name);
-                let SystemSpec { name, data, .. } = named.or(said.first()).cloned().unwrap_or_default();
-                let name = if are_others { String::new() } else { name };
-                SystemSpec { name, target: target.name.clone(), data }
+                let named = said.iter().find(|system| system.target == target.name).or(said.first());
+                let of_same = |system: &&SystemSpec| named.is_some_and(|named| named.target == system.target);
+                let all: Vec<&SystemSpec> = said.iter().filter(of_same).collect();
+                let several = all.len() > 1;
+                let of = |system: SystemSpec| {
+                    let name = if are_others && !several { String::new() } else { system.name };
+                    SystemSpec { name, target: target.name.clone(), ..system }
+                };
+                let all = if all.is_empty() {
+                    vec![SystemSpec::default()]
+                } else {
+                    all.into_iter().cloned().collect()
+                };
+                all.into_iter().map(of).collect::<Vec<_>>()
             };
-            spec.systems = spec.targets.iter().map(of).collect();
+            spec.systems = spec.targets.iter().flat_map(of).collect();
         } else {
             spec.systems = said;
             for system in spec.systems.iter_mut().filter(|system| system.target.is_empty()) {
@@ -222,6 +247,19 @@ impl Flags {
             }
         }
         Ok(spec)
+    }
+
+    /// A system for each variant on each target.
+    fn variants(&self, spec: &RunSpec) -> Result<Vec<SystemSpec>, Failure> {
+        let of = |target: &TargetSpec, typed: &String| {
+            let system = spec.systems.iter().find(|system| system.target == target.name);
+            let system = system.cloned().unwrap_or_default();
+            let (variant, data) = DataOptions::of_variant(typed);
+            let name = if spec.targets.len() > 1 { format!("{}-{variant}", target.name) } else { variant };
+            Ok(SystemSpec { name, target: target.name.clone(), data: data.or(data_of(&system)?).written() })
+        };
+        let targets = spec.targets.iter();
+        targets.flat_map(|target| self.variant.iter().map(move |typed| of(target, typed))).collect()
     }
 
     fn target_of(&self, text: &str) -> Result<TargetSpec, Failure> {

@@ -1,11 +1,11 @@
-//! A specification, resolved into what will be done: its targets with what is known of them without a connection, their
+//! A specification, resolved into what will be done: its systems with what is known of them without a connection, their
 //! workloads, and the course of each load.
 
 mod contradictions;
 mod files;
 mod hooks;
 mod streams;
-mod targets;
+mod systems;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use dyno_results::spec::{Course, Plans, Prepare, Protocol, RunSpec, VERSION};
 use dyno_workload::benchmark::{QueryFolder, Series, SqlScript};
 
 pub(crate) use self::hooks::{Action, HookPlan, HookStage};
-pub(crate) use self::targets::{TargetPlan, TargetSource, capabilities};
+pub(crate) use self::systems::{SystemPlan, TargetSource, capabilities};
 use crate::failure::Failure;
 
 /// A resolved run.
@@ -26,8 +26,8 @@ pub(crate) struct Plan {
     pub(crate) spec: RunSpec,
     /// The same with what was left open decided, as far as that does not depend on the target.
     pub(crate) resolved: RunSpec,
-    /// At least one; their names are unique.
-    pub(crate) targets: Vec<TargetPlan>,
+    /// At least one; their names are unique. Several may be on one target.
+    pub(crate) systems: Vec<SystemPlan>,
     /// At least one.
     pub(crate) phases: Vec<PhasePlan>,
     pub(crate) hooks: Vec<HookPlan>,
@@ -68,7 +68,7 @@ pub(crate) struct StreamPlan {
     pub(crate) plans: Plans,
     /// Connections that the clients of a target share; `None` where each has its own.
     pub(crate) connections: Option<u32>,
-    /// By target.
+    /// By system.
     courses: BTreeMap<String, Course>,
 }
 
@@ -93,11 +93,11 @@ impl Plan {
         }
         files::read_texts(&mut asked)?;
         let mut spec = asked.clone();
-        targets::expand_families(&mut spec)?;
-        let targets = targets::resolve(&mut spec)?;
-        let phases = streams::resolve(&mut spec, &targets)?;
-        contradictions::refuse(&targets, &phases)?;
-        let hooks = hooks::resolve(&mut spec, &targets, &phases)?;
+        systems::expand_families(&mut spec)?;
+        let systems = systems::resolve(&mut spec)?;
+        let phases = streams::resolve(&mut spec, &systems)?;
+        contradictions::refuse(&systems, &phases)?;
+        let hooks = hooks::resolve(&mut spec, &systems, &phases)?;
         within("--threads", spec.threads, 1024)?;
         // SQLite and many JSON readers know no unsigned 64-bit numbers.
         let seed = spec.seed.unwrap_or(seed) & (i64::MAX as u64);
@@ -108,7 +108,7 @@ impl Plan {
             asked.host_metrics.clone_from(&resolved.host_metrics);
         }
         asked.hooks.clone_from(&spec.hooks);
-        Ok(Self { spec: asked, resolved: spec, targets, phases, hooks, seed })
+        Ok(Self { spec: asked, resolved: spec, systems, phases, hooks, seed })
     }
 
     /// Whether a load may change data.

@@ -39,11 +39,12 @@ import { placeOfFinding, severitySign } from "./findings";
 import { caveat, passesParts } from "./passes";
 
 export function masthead(report: Report, toggle: HTMLElement): HTMLElement {
-  const { run } = report;
+  const { run, variants } = report;
   const products = [...Map.groupBy(report.targets, productOf)];
   const title =
-    products.map(([name, { length }]) => (length > 1 ? `${length} × ${name}` : name)).join(" and ") ||
-    "Unknown target";
+    products
+      .map(([name, { length }]) => (length > 1 && !variants ? `${length} × ${name}` : name))
+      .join(" and ") || "Unknown target";
   return el(
     "header",
     { class: "masthead" },
@@ -57,7 +58,7 @@ export function masthead(report: Report, toggle: HTMLElement): HTMLElement {
       outcome(report),
       toggle,
     ),
-    el("h1", {}, title),
+    el("h1", {}, variants ? `${variants.systems.length} variants on ${title}` : title),
     ...report.targets.map((target) => el("p", { class: "subject" }, subject(report, target))),
     run.outcome === "incomplete" &&
       !isLive(report) &&

@@ -1,6 +1,7 @@
 // A run over a query set, as a file: cards, bars, figures, and what is chosen of them.
 
 import { afterAll, afterEach, describe, expect, test } from "vitest";
+import type { Variants } from "../../src/document";
 import { type PassesPlan, passesReport } from "../passes";
 import { Browser, findBrowser, pageWith } from "./built";
 import { LOOKS, picture, sidewaysScroll } from "./looks";
@@ -16,6 +17,61 @@ describe.skipIf(executable === undefined)("the page of a query set", () => {
     await opened.page.waitForSelector("#queries .bar-value");
     return opened;
   };
+
+  test.each(["light", "phone"] as const)("shows variants in a table: %s", async (look) => {
+    const cell = (value: number | null, ratio: number | null, said: string | null = null) => ({
+      value,
+      ratio,
+      not_done: said,
+    });
+    const variants: Variants = {
+      systems: ["heap", "columnar", "bare"],
+      rows: [
+        {
+          group: "build",
+          name: "keys",
+          unit: "s",
+          cells: [cell(2, null), cell(null, null, "no"), cell(1, 0.5)],
+        },
+        {
+          group: "build",
+          name: "indexes",
+          unit: "s",
+          cells: [cell(null, null), cell(3, null), cell(1, null)],
+        },
+        {
+          group: "size",
+          name: "table bytes",
+          unit: "bytes",
+          cells: [cell(4096, null), cell(1024, 0.25), cell(0, 0)],
+        },
+        {
+          group: "tpcb",
+          name: "throughput",
+          unit: "per-s",
+          cells: [cell(900, null), cell(9, 0.01), cell(950, 1.06)],
+        },
+      ],
+    };
+    const not_done = [{ target: "columnar", what: "keys", said: "<b>no</b>" }];
+    const html = pageWith({ ...passesReport(), variants, not_done });
+    const { page, complaints } = await browser.open({ html }, LOOKS[look]);
+    await page.waitForSelector("#variants table");
+    await picture(page, `variants-${look}`);
+    expect([complaints, await sidewaysScroll(page)]).toEqual([[], 0]);
+    const rows = await page.locator("#variants tbody tr").allInnerTexts();
+    expect(rows.map((row) => row.split(/\s+/).join(" ").trim())).toEqual([
+      "build",
+      "keys 2.0 s not done 1.0 s ×0.50",
+      "indexes – 3.0 s 1.0 s",
+      "size",
+      "table bytes 4 KiB 1 KiB ×0.25 0 B ×0",
+      "tpcb",
+      "throughput 900/s 9.00/s ×0.010 950/s ×1.06",
+    ]);
+    expect(await page.innerText("#variants .not-done")).toContain("columnar cannot do this: keys. <b>no</b>");
+    expect(await page.innerText("h1")).toMatch(/^3 variants on /);
+  });
 
   test.each([
     "light",

@@ -95,6 +95,10 @@ impl PlainLines {
                 lines.extend(said.lines().map(|said| line("", &visible(said))));
             }
             Event::TargetLost(lost) => lines.push(lost_line(board, lost)),
+            Event::NotDone(not_done) => {
+                let text = format!("{}: {}", visible(&not_done.what), visible(&not_done.said));
+                lines.push(about(board, "not done", &not_done.target, &text));
+            }
             Event::Notice(notice) => {
                 let target = notice.target.as_deref().unwrap_or_default();
                 lines.push(about(board, "notice", target, &visible(&notice.text)));

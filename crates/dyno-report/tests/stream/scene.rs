@@ -139,6 +139,7 @@ impl Scene {
             database_bytes: Some(self.bytes.unwrap_or(760 << 20)),
             cache_bytes: Some(6 << 30),
             memory_bytes: Some(24 << 30),
+            after: None,
             tables: if tpcb {
                 vec![table("pgbench_accounts", self.rows, None), table("pgbench_branches", 50, None)]
             } else {

@@ -186,6 +186,13 @@ impl LoadSpec {
         if is_single { self.fixed(beside) } else { self.ladder(quick) }
     }
 
+    /// One client that does so many transactions.
+    #[must_use]
+    pub fn of_one_client(transactions: u64) -> Self {
+        let clients = Some(Clients::Ladder(vec![1]));
+        Self { clients, transactions: Some(transactions), ..Self::default() }
+    }
+
     /// The course of stages that are passes of so many transactions, unless this says otherwise: each for one client.
     ///
     /// # Errors

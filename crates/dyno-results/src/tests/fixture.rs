@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use crate::document::Report;
 use crate::event::{
-    Arrival, Check, Data, Distribution, Event, Finding, Finished, Hook, HookTime, Host, Interval, Notice,
-    Outcome, Pool, PrepareStep, Sample, Setting, SettingFacts, Settings, Severity, Stage, StageFinished,
-    StageKind, Stamped, Started, Subject, Table, Target, TargetLost, TypeInterval,
+    Arrival, Check, Data, Distribution, Event, Finding, Finished, Hook, HookTime, Host, Interval, NotDone,
+    Notice, Outcome, Pool, PrepareStep, Sample, Setting, SettingFacts, Settings, Severity, Stage,
+    StageFinished, StageKind, Stamped, Started, Subject, Table, Target, TargetLost, TypeInterval,
 };
 use crate::fold::fold;
 use crate::latency::Latency;
@@ -328,6 +328,7 @@ fn describe(fixture: &mut Fixture) {
         database_bytes: Some(75 * GIB),
         cache_bytes: Some(4 * GIB),
         memory_bytes: Some(16 * GIB),
+        after: None,
         tables: vec![Table {
             name: "pgbench_accounts".to_owned(),
             rows: Some(500_000_000),
@@ -405,6 +406,11 @@ pub(crate) fn one_of_each_remark() -> Vec<Event> {
             target: "my".to_owned(),
             stage: None,
             reason: "the server has gone away".to_owned(),
+        }),
+        Event::NotDone(NotDone {
+            target: "pg".to_owned(),
+            what: "keys".to_owned(),
+            said: "ERROR: unsupported access method (0A000)".to_owned(),
         }),
         Event::Notice(Notice {
             target: None,

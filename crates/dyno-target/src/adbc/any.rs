@@ -25,7 +25,7 @@ pub(super) static PRODUCT: Product = Product {
         foreign_keys: ForeignKeys::Never,
         // The standard has none: a view beside the table says it.
         comments: Comments {
-            create: "{create}; DROP VIEW IF EXISTS dyno_comment_{table}; CREATE VIEW dyno_comment_{table} AS SELECT '{text}' AS comment",
+            create: "{create}{options}; DROP VIEW IF EXISTS dyno_comment_{table}; CREATE VIEW dyno_comment_{table} AS SELECT '{text}' AS comment",
             change: "DROP VIEW IF EXISTS dyno_comment_{table}; CREATE VIEW dyno_comment_{table} AS SELECT '{text}' AS comment",
             drop: Some("DROP VIEW IF EXISTS dyno_comment_{table}"),
         },

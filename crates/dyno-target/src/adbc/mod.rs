@@ -61,6 +61,7 @@ fn target(settings: AdbcSettings, protocol: &'static str) -> DriverTarget {
             pgbench_scripts: false,
             read_only: settings.is_read_only(),
             name_database: None,
+            parallel_workers: None,
         },
         driver: Arc::new(AdbcDriver { settings, kept: OnceLock::new() }),
     }

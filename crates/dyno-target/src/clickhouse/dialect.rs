@@ -28,7 +28,7 @@ pub(super) static CLICKHOUSE: Product = Product {
         secondary_indexes: false,
         foreign_keys: ForeignKeys::Never,
         comments: Comments {
-            create: "{create} COMMENT '{text}'",
+            create: "{create}{options} COMMENT '{text}'",
             change: "ALTER TABLE {table} MODIFY COMMENT '{text}'",
             drop: None,
         },

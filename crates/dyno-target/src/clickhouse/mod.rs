@@ -41,6 +41,7 @@ pub(crate) static KIND: DriverKind = DriverKind {
                 pgbench_scripts: false,
                 read_only: false,
                 name_database: None,
+                parallel_workers: None,
             },
             driver: Arc::new(ClickHouse { settings, server: OnceLock::new(), keep_alive: OnceLock::new() }),
         }))

@@ -49,10 +49,17 @@ pub(super) fn further(error: &ServerError) -> String {
     }
 }
 
+const NO_ACCESS_METHOD: &str = "; `SELECT amname FROM pg_am` lists those that are there; others come with an extension, such as \
+                                Hydra's columnar or citus_columnar: install it, and CREATE EXTENSION in this database";
+
 fn details(error: &PostgresError) -> String {
     let part =
         |name, text: &Option<String>| text.as_ref().map_or_else(String::new, |it| format!("; {name}: {it}"));
-    part("detail", &error.detail) + &part("hint", &error.hint)
+    let helps = match error.code.as_str() {
+        "42704" if error.message.contains("access method") => NO_ACCESS_METHOD,
+        _ => "",
+    };
+    part("detail", &error.detail) + &part("hint", &error.hint) + helps
 }
 
 /// What helps on MySQL's protocol, whatever was being done.
@@ -71,6 +78,9 @@ fn of_cause(cause: Cause) -> Option<&'static str> {
         Cause::DiskFull => "make room on the server's disk",
         Cause::OutOfMemory => "raise what the server or a statement may take of the memory",
         Cause::NotPreparable => "the server does not prepare this statement: send it as text",
+        Cause::NoSuchStorage => {
+            "SHOW ENGINES lists the engines that are there; others are plugins to be installed"
+        }
         Cause::NoSuchTable
         | Cause::TableExists
         | Cause::Locked

@@ -146,6 +146,25 @@ impl ConnectError {
         self.server_error().map(sqlstate)
     }
 
+    /// Whether the server has said no to this statement, and would to others of its kind: not for want of room, of a right or
+    /// of time, and the session goes on.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        let Self::Server { error, .. } = self else { return false };
+        let is_of_moment = matches!(
+            Cause::of(error),
+            Some(
+                Cause::DiskFull
+                    | Cause::ReadOnly
+                    | Cause::Denied
+                    | Cause::Locked
+                    | Cause::TooManyConnections
+                    | Cause::TooManyStatements
+            )
+        );
+        !(is_of_moment || error.ends_session() || error.is_cancellation())
+    }
+
     /// MySQL's number of the error, where it was the server that said no.
     #[must_use]
     pub fn number(&self) -> Option<u16> {
@@ -394,6 +413,25 @@ impl QueryError {
             Self::Server { error, .. } => Cause::of(error),
             _ => None,
         }
+    }
+
+    /// Whether the server has said no to this statement, and would to others of its kind: not for want of room, of a right or
+    /// of time, and the session goes on.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        let Self::Server { error, .. } = self else { return false };
+        let is_of_moment = matches!(
+            Cause::of(error),
+            Some(
+                Cause::DiskFull
+                    | Cause::ReadOnly
+                    | Cause::Denied
+                    | Cause::Locked
+                    | Cause::TooManyConnections
+                    | Cause::TooManyStatements
+            )
+        );
+        !(is_of_moment || error.ends_session() || error.is_cancellation())
     }
 
     /// MySQL's number of the error, where it was the server that said no.

@@ -28,7 +28,7 @@ pub(super) static SPARK: Product = Product {
         secondary_indexes: false,
         foreign_keys: ForeignKeys::Never,
         comments: Comments {
-            create: "{create} COMMENT '{text}'",
+            create: "{create}{options} COMMENT '{text}'",
             change: "COMMENT ON TABLE {table} IS '{text}'",
             drop: None,
         },

@@ -43,6 +43,7 @@ pub(crate) static KIND: DriverKind = DriverKind {
                 pgbench_scripts: false,
                 read_only: false,
                 name_database: None,
+                parallel_workers: None,
             },
             driver: Arc::new(Hive { settings }),
         }))

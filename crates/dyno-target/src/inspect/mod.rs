@@ -161,6 +161,7 @@ pub fn data(
         cache_bytes,
         memory_bytes: None,
         tables,
+        after: None,
     })
 }
 

@@ -19,7 +19,7 @@ pub(super) static SQLITE: Product = Product {
         foreign_keys: ForeignKeys::WithTable,
         // It has none: a view beside the table says it.
         comments: Comments {
-            create: "BEGIN; {create}; DROP VIEW IF EXISTS dyno_comment_{table}; \
+            create: "BEGIN; {create}{options}; DROP VIEW IF EXISTS dyno_comment_{table}; \
                      CREATE VIEW dyno_comment_{table} AS SELECT '{text}' AS comment; COMMIT",
             change: "DROP VIEW IF EXISTS dyno_comment_{table}; \
                      CREATE VIEW dyno_comment_{table} AS SELECT '{text}' AS comment",

@@ -37,6 +37,7 @@ pub(crate) static KIND: DriverKind = DriverKind {
                 pgbench_scripts: false,
                 read_only: settings.is_read_only(),
                 name_database: None,
+                parallel_workers: None,
             },
             driver: Arc::new(settings),
         }))

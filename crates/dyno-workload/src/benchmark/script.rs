@@ -100,7 +100,7 @@ struct ScriptLoad {
 
 impl SeriesLoad for ScriptLoad {
     fn series(&self) -> Series {
-        Series { name: NAME, workload: NAME, writes: self.writes, pass: None }
+        Series { name: NAME, workload: NAME, writes: self.writes, pass: None, fixed: None }
     }
 
     fn workload(&self) -> Arc<dyn Workload> {

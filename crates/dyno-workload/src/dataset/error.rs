@@ -137,6 +137,15 @@ pub enum PrepareError {
 }
 
 impl PrepareError {
+    /// The step that the server has refused, and what it has said.
+    pub(crate) fn refusal(&self) -> Option<(&'static str, String)> {
+        match self {
+            Self::Failed { step, source, .. } if source.is_refusal() => Some((*step, source.to_string())),
+            Self::RowsMissing { .. } => Some(("data", self.to_string())),
+            _ => None,
+        }
+    }
+
     /// Why a step ended.
     pub(crate) fn of(terms: &'static Terms, step: &'static str, error: JobError) -> Self {
         let source = match error {

@@ -1,4 +1,4 @@
-//! Makes tables and their rows in steps, each timed: drop, tables, data, keys, analyze.
+//! Makes tables and their rows in steps, each timed: drop, tables, data, keys, indexes, analyze.
 //!
 //! Work is dealt out to several connections: whole tables where rows are loaded best in one transaction (PostgreSQL's
 //! COPY with FREEZE), else parts of tables, so that a single large table is loaded by all of them too.
@@ -6,7 +6,7 @@
 use std::sync::atomic::AtomicBool;
 
 use dyno_target::catalog::{self, Names};
-use dyno_target::connection::Connection;
+use dyno_target::connection::{Connection, QueryError};
 use dyno_target::product::{self, Dialect};
 
 use super::bulk::Bulk;
@@ -38,6 +38,12 @@ pub(crate) struct Preparation<'a> {
     pub tables: Vec<Table>,
     /// What the tables say of themselves while they are made, and afterwards.
     pub comments: [String; 2],
+    /// Whether rows may come frozen, as if they had been vacuumed, where the server can do that.
+    pub frozen: bool,
+    /// Statements that each session begins with.
+    pub settings: Vec<String>,
+    /// Keys, indexes and statistics that the server refuses are told and left out.
+    pub refusable: bool,
 }
 
 /// Some rows of one table, `first` to `last`.
@@ -69,6 +75,9 @@ impl<'a> Preparation<'a> {
             replace: true,
             tables,
             comments: [F::MARKS.unfinished(), comment],
+            frozen: true,
+            settings: Vec::new(),
+            refusable: false,
         }
     }
 
@@ -83,7 +92,8 @@ impl<'a> Preparation<'a> {
         rows: impl Fn(&Part) -> R + Sync,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), PrepareError> {
-        let bulk = Bulk::new(self.dialect);
+        let dialect = if self.frozen { *self.dialect } else { self.unfrozen() };
+        let bulk = Bulk::new(&dialect);
         let mut steps = self.steps(&bulk, first, open, progress)?;
         let [unfinished, whole] = &self.comments;
         if self.replace {
@@ -93,6 +103,7 @@ impl<'a> Preparation<'a> {
         steps.run("tables", Planned::Unknown, |pool, hear| pool.run(&tables, run_numbered, hear))?;
         self.load(&mut steps, &bulk, rows)?;
         self.keys(&mut steps)?;
+        self.indexes(&mut steps)?;
         // One after the other: tables that refer to each other cannot be altered at the same time.
         let finish =
             |table: &Table| StepStatement { sql: self.dialect.comments.change(&table.name, whole), rows: 0 };
@@ -112,15 +123,20 @@ impl<'a> Preparation<'a> {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), PrepareError> {
         // Only a table that was emptied in the same transaction takes frozen rows.
-        let bulk = match self.dialect.bulk {
-            product::Bulk::Copy { .. } => product::Bulk::Copy { freeze: false },
-            bulk => bulk,
-        };
-        let dialect = Dialect { bulk, ..*self.dialect };
+        let dialect = self.unfrozen();
         let bulk = Bulk::new(&dialect);
         let mut steps = self.steps(&bulk, first, open, progress)?;
         self.load(&mut steps, &bulk, rows)?;
         self.settle(&mut steps, |table| table.sequence(self.dialect), Vec::new())
+    }
+
+    /// Brings rows that are not frozen.
+    fn unfrozen(&self) -> Dialect {
+        let bulk = match self.dialect.bulk {
+            product::Bulk::Copy { .. } => product::Bulk::Copy { freeze: false },
+            bulk => bulk,
+        };
+        Dialect { bulk, ..*self.dialect }
     }
 
     /// Opens as many connections as can work, and takes limits away that are meant for queries, on these sessions only; a
@@ -142,6 +158,10 @@ impl<'a> Preparation<'a> {
             limits::lift(connection);
             for setting in self.dialect.load_session.iter().copied().chain(memory.as_deref()) {
                 let _ = connection.execute(setting);
+            }
+            for setting in &self.settings {
+                let failed = |error: QueryError| PrepareError::of(self.terms, "settings", error.into());
+                connection.execute(setting).map_err(failed)?;
             }
         }
         Ok(Steps { pool, terms: self.terms, target: self.target, progress })
@@ -191,25 +211,59 @@ impl<'a> Preparation<'a> {
         })
     }
 
-    /// Keys and indexes, which may be made of several tables at the same time, and then what refers to others.
+    /// Keys, which may be made of several tables at the same time.
     fn keys(&self, steps: &mut Steps<'_>) -> Result<(), PrepareError> {
-        let lists = self.lists(|table| table.after_load(self.dialect));
+        let lists = self.lists(|table| table.keys(self.dialect));
+        let work = Work::of(lists.iter().flat_map(|(_, list)| list));
+        steps.run("keys", Planned::Statements(work), |pool, hear| {
+            pool.run(&lists, |connection, list, context| self.make(connection, list, context), hear)?;
+            self.tell_size(pool, hear, |bytes| bytes.indexes)
+        })
+    }
+
+    /// Indexes, and then what refers to other tables, where there are such.
+    fn indexes(&self, steps: &mut Steps<'_>) -> Result<(), PrepareError> {
+        if self.tables.iter().all(|table| table.indexes.is_empty() && table.foreign_keys.is_empty()) {
+            return Ok(());
+        }
+        let lists = self.lists(|table| table.indexes(self.dialect));
         let references = |table: &Table| statements_of(table, table.references(self.dialect));
         let references: Vec<StepStatement> = self.tables.iter().flat_map(references).collect();
-        let unresolved = self.tables.iter().flat_map(|table| table.unresolved(self.dialect));
+        let unresolved: Vec<String> =
+            self.tables.iter().flat_map(|table| table.unresolved(self.dialect)).collect();
         let mut broken: u64 = 0;
         let work = Work::of(lists.iter().flat_map(|(_, list)| list).chain(&references));
-        steps.run("keys", Planned::Statements(work), |pool, hear| {
-            pool.run(&lists, run_numbered, hear)?;
+        steps.run("indexes", Planned::Statements(work), |pool, hear| {
+            pool.run(&lists, |connection, list, context| self.make(connection, list, context), hear)?;
             pool.run(&[references], |connection, list, context| run_list(connection, list, context), hear)?;
             if let Some(connection) = pool.connections().next() {
-                for sql in unresolved {
-                    broken += connection.query_value(&sql)?.unwrap_or(0);
+                for sql in &unresolved {
+                    broken += connection.query_value(sql)?.unwrap_or(0);
                 }
             }
             self.tell_size(pool, hear, |bytes| bytes.indexes)
         })?;
         if broken == 0 { Ok(()) } else { Err(PrepareError::Unresolved { count: broken }) }
+    }
+
+    /// Runs statements for a table of which the server may refuse some.
+    fn make(
+        &self,
+        connection: &mut Connection,
+        (number, list): &(u32, Vec<StepStatement>),
+        context: &JobContext<'_>,
+    ) -> Result<(), JobError> {
+        context.tell(News::Table(*number));
+        for StepStatement { sql, rows } in list {
+            match context.execute(connection, sql) {
+                Err(JobError::Query(error)) if self.refusable && error.is_refusal() => {
+                    context.tell(News::Refused(error.to_string()));
+                }
+                made => made.map(std::mem::drop)?,
+            }
+            context.tell(News::Statement(*rows));
+        }
+        Ok(())
     }
 
     /// Says how large the tables or their indexes have become, where the server knows.
@@ -251,7 +305,7 @@ impl<'a> Preparation<'a> {
         let lists = self.lists(|table| before(table).into_iter().chain(settle(table)).collect());
         let work = Work::of(lists.iter().flat_map(|(_, list)| list).chain(&finish));
         steps.run("analyze", Planned::Statements(work), |pool, hear| {
-            pool.run(&lists, run_numbered, hear)?;
+            pool.run(&lists, |connection, list, context| self.make(connection, list, context), hear)?;
             pool.run(&[finish], |connection, list, context| run_list(connection, list, context), hear)
         })
     }

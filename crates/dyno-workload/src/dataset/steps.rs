@@ -70,6 +70,7 @@ impl Steps<'_> {
         let mut hear = |news: News| match news {
             News::Table(table) => progress(Progress::Table { step, table }),
             News::Fallback(why) => progress(Progress::Remark(why)),
+            News::Refused(said) => progress(Progress::NotDone { step, said }),
             News::Bytes(size) => bytes = Some(size),
             News::Rows(added) => {
                 done += added;

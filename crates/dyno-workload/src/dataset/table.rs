@@ -29,6 +29,10 @@ pub(crate) struct Table {
     pub engine: String,
     /// As much of a page is filled, in percent, where that is said.
     pub fill_percent: Option<u8>,
+    /// What stands behind `CREATE TABLE` where the user says how the table is kept, in the place of all that dyno would write
+    /// there; and statements that follow it.
+    pub options: String,
+    pub statements: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +75,7 @@ pub(crate) enum Key {
 pub(crate) struct Index {
     pub name: String,
     /// `l_partkey, l_suppkey`
-    pub columns: &'static str,
+    pub columns: Cow<'static, str>,
 }
 
 /// The rows of another table that columns refer to.
@@ -132,6 +136,8 @@ impl Table {
             part_rows: ROWS_PER_TRANSACTION,
             engine: "InnoDB".to_owned(),
             fill_percent: None,
+            options: String::new(),
+            statements: Vec::new(),
         }
     }
 
@@ -169,20 +175,29 @@ impl Table {
         let fill = self.fill_percent.map_or_else(String::new, |percent| dialect.fill(percent));
         let has_key = matches!(self.key, Some(Key::Primary | Key::Of(_)));
         let keyless = if has_key { "" } else { dialect.keyless_options };
-        let options = dialect.table_options;
-        let create = format!("CREATE TABLE {name} ({}){engine}{fill}{options}{keyless}", parts.join(", "));
-        dialect.comments.create(&create, name, comment)
+        let options = match self.options.as_str() {
+            "" => format!("{engine}{fill}{}{keyless}", dialect.table_options),
+            said => format!(" {said}"),
+        };
+        let create = format!("CREATE TABLE {name} ({})", parts.join(", "));
+        dialect.comments.create([&create, &options], name, comment)
     }
 
     /// Statements before the rows.
     pub(crate) fn before_load(&self, dialect: &Dialect, comment: &str) -> Vec<String> {
         let indexes = self.index_sql(dialect.secondary_indexes && !dialect.index_after_load);
         let distributed = dialect.distribute(&self.name);
-        [self.create(dialect, comment)].into_iter().chain(distributed).chain(indexes).collect()
+        let statements = self.statements.iter().cloned();
+        [self.create(dialect, comment)]
+            .into_iter()
+            .chain(statements)
+            .chain(distributed)
+            .chain(indexes)
+            .collect()
     }
 
-    /// Statements after the rows: where the numbering goes on, the key, the index.
-    pub(crate) fn after_load(&self, dialect: &Dialect) -> Vec<String> {
+    /// Statements after the rows: where the numbering goes on, and the key.
+    pub(crate) fn keys(&self, dialect: &Dialect) -> Vec<String> {
         let (name, first) = (&self.name, self.first_column());
         let key = match self.key {
             Some(Key::Primary) if dialect.key_after_load() => {
@@ -197,8 +212,12 @@ impl Table {
             }
             _ => None,
         };
-        let indexes = self.index_sql(dialect.secondary_indexes && dialect.index_after_load);
-        self.sequence(dialect).into_iter().chain(key).chain(indexes).collect()
+        self.sequence(dialect).into_iter().chain(key).collect()
+    }
+
+    /// Statements after these: the secondary indexes.
+    pub(crate) fn indexes(&self, dialect: &Dialect) -> Vec<String> {
+        self.index_sql(dialect.secondary_indexes && dialect.index_after_load).collect()
     }
 
     /// Rows that were loaded with their numbers leave a sequence where it was.
@@ -284,7 +303,7 @@ mod tests {
     fn child() -> Table {
         let columns = vec![column("id", Kind::Integer, " NOT NULL"), column("of", Kind::Integer, "")];
         let refers = ForeignKey { columns: "of", table: "parent", key: "id", rows: Some(900) };
-        let indexes = vec![Index { name: "child_of".to_owned(), columns: "of" }];
+        let indexes = vec![Index { name: "child_of".to_owned(), columns: "of".into() }];
         Table { foreign_keys: vec![refers], indexes, ..Table::new("child", columns) }
     }
 
@@ -299,7 +318,7 @@ mod tests {
         assert_eq!(
             parent().create(&mysql, "mine"),
             "CREATE TABLE parent (id INTEGER NOT NULL AUTO_INCREMENT, name VARCHAR(9) NOT NULL, \
-             PRIMARY KEY (id)) /*! ENGINE = InnoDB */ COMMENT = 'mine'"
+             PRIMARY KEY (id)) COMMENT = 'mine' /*! ENGINE = InnoDB */"
         );
         let embedded = Dialect { foreign_keys: ForeignKeys::WithTable, engine: "", ..mysql };
         let create = child().create(&embedded, "");
@@ -310,11 +329,11 @@ mod tests {
     #[test]
     fn keys_and_indexes_come_when_the_dialect_wants_them() {
         let (postgres, mysql) = (Dialect::of_wire(false), Dialect::of_wire(true));
-        let [sequence, key] = &parent().after_load(&postgres)[..] else { panic!() };
+        let [sequence, key] = &parent().keys(&postgres)[..] else { panic!() };
         assert_eq!(sequence, "SELECT setval(pg_get_serial_sequence('parent', 'id'), 900)");
         assert_eq!(key, "ALTER TABLE parent ADD PRIMARY KEY (id)");
-        assert_eq!(parent().after_load(&mysql), [""; 0]);
-        assert_eq!(child().after_load(&mysql), ["CREATE INDEX child_of ON child(of)"]);
+        assert_eq!(parent().keys(&mysql), [""; 0]);
+        assert_eq!(child().indexes(&mysql), ["CREATE INDEX child_of ON child(of)"]);
         let before = Dialect { index_after_load: false, ..mysql };
         assert_eq!(child().before_load(&before, "")[1], "CREATE INDEX child_of ON child(of)");
         let elsewhere = Dialect {
@@ -325,7 +344,7 @@ mod tests {
         };
         let create = child().create(&elsewhere, "");
         assert!(create.ends_with(", PRIMARY KEY (id ASC)) SPLIT"), "{create}");
-        assert_eq!(child().after_load(&elsewhere).len(), 1);
+        assert_eq!((child().keys(&elsewhere).len(), child().indexes(&elsewhere).len()), (0, 1));
     }
 
     #[test]
@@ -344,7 +363,7 @@ mod tests {
         assert!(keyless.create(&dialect, "").ends_with(") ENGINE = MergeTree ORDER BY tuple()"));
         let beside = Table { key: Some(Key::Index("by_id", 1)), ..child() };
         for table in [child(), keyless, beside] {
-            assert_eq!(table.after_load(&dialect), [""; 0]);
+            assert_eq!([table.keys(&dialect), table.indexes(&dialect)], [const { Vec::<String>::new() }; 2]);
             assert_eq!(table.references(&dialect), [""; 0]);
         }
     }

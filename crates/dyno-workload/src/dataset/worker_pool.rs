@@ -51,6 +51,8 @@ pub(crate) enum News {
     Bytes(u64),
     /// Something is done in another way than was meant, and why.
     Fallback(String),
+    /// The server has refused something that can be left out.
+    Refused(String),
 }
 
 /// What a job may use beside its connection.

@@ -107,7 +107,7 @@ impl Benchmark for EventsBenchmark {
 }
 
 fn series(test: Test) -> Series {
-    Series { name: test.name(), workload: test.workload(), writes: test.writes(), pass: None }
+    Series { name: test.name(), workload: test.workload(), writes: test.writes(), pass: None, fixed: None }
 }
 
 /// A test on the tables.

@@ -89,7 +89,7 @@ fn describe(table: Table, dialect: &Dialect, recipe: Recipe) -> dataset::Table {
             // small and soon done, and MySQL takes it for the foreign key. It has the name that a server would give it.
             let wanted = recipe.customer_index || dialect.foreign_key_index;
             let name = if dialect.index_of_table { "customer_id" } else { "event_customer_id_idx" };
-            let index = wanted.then(|| Index { name: name.to_owned(), columns: "customer_id" });
+            let index = wanted.then(|| Index { name: name.to_owned(), columns: "customer_id".into() });
             let indexes = index.into_iter().collect();
             let foreign_keys = vec![ForeignKey {
                 columns: "customer_id",
@@ -123,8 +123,8 @@ mod tests {
         assert_eq!(
             tables(&mysql, false)[0].create(&mysql, &mark),
             "CREATE TABLE customer (id INTEGER NOT NULL AUTO_INCREMENT, name VARCHAR(100) NOT NULL, \
-             address VARCHAR(200) NOT NULL, PRIMARY KEY (id)) /*! ENGINE = InnoDB */ \
-             COMMENT = 'dyno events/1 unfinished'"
+             address VARCHAR(200) NOT NULL, PRIMARY KEY (id)) COMMENT = 'dyno events/1 unfinished' \
+             /*! ENGINE = InnoDB */"
         );
     }
 

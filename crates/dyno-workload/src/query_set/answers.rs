@@ -28,7 +28,12 @@ impl Answer {
         *self = Self { columns, ..Self::default() };
     }
 
-    pub(super) fn row(&mut self, row: Row<'_>) {
+    /// Counts a row, and keeps it unless it could as well be another.
+    pub(super) fn row(&mut self, row: Row<'_>, is_any: bool) {
+        self.count += 1;
+        if is_any {
+            return;
+        }
         self.count += 1;
         let digester = &mut self.digester;
         if self.rows.len() < ROWS_KEPT {

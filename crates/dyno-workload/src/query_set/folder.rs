@@ -80,7 +80,7 @@ impl QueryFolder {
                 QueryFolderError::NoValue { file: name.clone(), line, name: of }
             })?;
             let kind = text::kind(&replaced.sql);
-            Ok(Query { place, sql: replaced.sql, parameters: replaced.values, kind })
+            Ok(Query { place, sql: replaced.sql, parameters: replaced.values, kind, any_rows: false })
         };
         let queries = (0..).zip(texts).map(query).collect::<Result<Arc<[Query]>, _>>()?;
         let is_used = |name: &str| {
@@ -129,7 +129,7 @@ struct FolderLoad {
 
 impl SeriesLoad for FolderLoad {
     fn series(&self) -> Series {
-        Series { name: NAME, workload: NAME, writes: self.writes, pass: Some(self.pass) }
+        Series { name: NAME, workload: NAME, writes: self.writes, pass: Some(self.pass), fixed: None }
     }
 
     fn workload(&self) -> Arc<dyn Workload> {

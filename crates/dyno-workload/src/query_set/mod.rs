@@ -22,6 +22,7 @@ use dyno_results::event::{QueryAnswer, RunningQuery};
 use crate::benchmark::NamedQuery;
 
 pub use folder::{QueryFolder, QueryFolderError};
+pub(crate) use text::statements;
 
 use answers::{Answer, Answers};
 use failures::Failures;
@@ -38,6 +39,8 @@ pub(crate) struct Query {
     /// The values in it that another run may have otherwise.
     pub parameters: Vec<String>,
     pub kind: QueryKind,
+    /// Which rows it returns is the server's choice: only how many they are is kept.
+    pub any_rows: bool,
 }
 
 /// The queries of a pass of one client, in their order, by the client's number and the seed of the run.
@@ -176,7 +179,7 @@ impl Client for QueryClient {
     fn reply(&mut self, part: Reply<'_>) {
         match part {
             Reply::Rows(columns) => self.answer.begin(columns),
-            Reply::Row(row) => self.answer.row(row),
+            Reply::Row(row) => self.answer.row(row, self.queries[self.at].any_rows),
             _ => {}
         }
     }

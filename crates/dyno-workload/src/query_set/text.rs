@@ -56,6 +56,19 @@ pub(super) fn statement(text: &str) -> Result<&str, NoQuery> {
     if several { Err(NoQuery::Several) } else { Ok(text.trim()) }
 }
 
+/// The statements of a text, without the semicolons between them; those that are empty are left out.
+pub(crate) fn statements(text: &str) -> Vec<String> {
+    let mut all = vec![String::new()];
+    for (piece, text) in pieces(text, false) {
+        match piece {
+            Piece::Semicolon => all.push(String::new()),
+            _ => all.iter_mut().last().into_iter().for_each(|statement| statement.push_str(text)),
+        }
+    }
+    let trimmed = all.iter().map(|statement| statement.trim().to_owned());
+    trimmed.filter(|statement| !statement.is_empty()).collect()
+}
+
 /// What a statement does, as far as its words tell: what a function does that it calls is not known.
 pub(super) fn kind(statement: &str) -> QueryKind {
     let bare: Vec<&str> = pieces(statement, false)

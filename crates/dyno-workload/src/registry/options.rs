@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::FAMILIES;
 use crate::family::{self, Registered};
+use crate::storage;
 
 /// By family, the options that are not left out.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -68,6 +69,13 @@ impl DataOptions {
             below.0.entry(name).or_default().extend(said);
         }
         below
+    }
+
+    /// How a variant is called, and the options of one system with it, as `NAME` or `NAME=CLAUSES` is typed.
+    #[must_use]
+    pub fn of_variant(typed: &str) -> (String, Self) {
+        let said = Map::from_iter([("variant".to_owned(), Value::from(typed.trim()))]);
+        (storage::split(typed).0.to_owned(), Self(BTreeMap::from([(storage::NAME, said)])))
     }
 
     #[must_use]

@@ -66,6 +66,9 @@ pub fn prepare(
         tables: (1..=options.tables).map(|number| table(number, options)).collect(),
         // Once they are whole they are as sysbench leaves them.
         comments: [MARKS.unfinished(), String::new()],
+        frozen: true,
+        settings: Vec::new(),
+        refusable: false,
     };
     let rows = |part: &Part| SysbenchRows {
         table_size: options.table_size as i64,

@@ -32,7 +32,7 @@ pub(super) fn table(table: u32, options: &Options) -> Table {
         key: Some(if options.secondary { Key::Index("xid", table) } else { Key::Primary }),
         indexes: options
             .create_secondary
-            .then(|| Index { name: index_name(table), columns: "k" })
+            .then(|| Index { name: index_name(table), columns: "k".into() })
             .into_iter()
             .collect(),
         engine: options.mysql_storage_engine.clone(),
@@ -60,11 +60,11 @@ mod tests {
              c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id)) \
              /*! ENGINE = innodb */"
         );
-        assert_eq!(third.after_load(&mysql), ["CREATE INDEX k_3 ON sbtest3(k)"]);
+        assert_eq!(third.indexes(&mysql), ["CREATE INDEX k_3 ON sbtest3(k)"]);
         let create = third.create(&postgres, "");
         assert!(create.starts_with("CREATE TABLE sbtest3 (id SERIAL, k INTEGER"), "{create}");
         assert!(!create.contains("ENGINE") && !create.contains("KEY"), "{create}");
-        let [sequence, key, _] = &third.after_load(&postgres)[..] else { panic!("{third:?}") };
+        let [sequence, key] = &third.keys(&postgres)[..] else { panic!("{third:?}") };
         assert!(sequence.ends_with(", 10000)"), "{sequence}");
         assert_eq!(key, "ALTER TABLE sbtest3 ADD PRIMARY KEY (id)");
     }
@@ -83,7 +83,7 @@ mod tests {
         let create = second.create(&mysql, "");
         assert!(create.contains("(id INTEGER NOT NULL, ") && create.contains(", KEY xid (id))"), "{create}");
         assert!(create.ends_with(" /*! ENGINE = rocksdb */"), "{create}");
-        assert_eq!(second.after_load(&mysql), [""; 0]);
-        assert_eq!(second.after_load(&postgres), ["CREATE INDEX xid_2 ON sbtest2(id)"]);
+        assert_eq!(second.keys(&mysql), [""; 0]);
+        assert_eq!(second.keys(&postgres), ["CREATE INDEX xid_2 ON sbtest2(id)"]);
     }
 }

@@ -6,7 +6,7 @@ use dyno_target::product::Dialect;
 
 use crate::random::Random;
 
-use super::schema::Table;
+use super::schema::{BEGINNING, Table};
 
 /// The largest change of a balance, both ways (TPC-B goes to 999,999, pgbench to 5,000).
 const DELTA_MAX: i64 = 5_000;
@@ -133,6 +133,19 @@ impl TpcB {
         let statements = statements.chain(script.writes().then(|| "ROLLBACK".to_owned()));
         let statements = statements.map(|sql| Statement::new(&sql)).collect();
         Self { script, scale, types: [script.name().to_owned()], statements }
+    }
+
+    /// The same on tables whose names have another beginning, on any product.
+    #[must_use]
+    pub(crate) fn on_tables(mut self, beginning: &str, dialect: &Dialect) -> Self {
+        for statement in &mut self.statements {
+            let sql = statement.sql().trim_end_matches(';').replace(BEGINNING, beginning);
+            let sql = if sql == "END" { "COMMIT".to_owned() } else { sql };
+            let is_block = sql == dialect.begin_write || sql == "COMMIT" || sql == "ROLLBACK";
+            let prepares = dialect.prepares_begin || !is_block;
+            *statement = if prepares { Statement::new(&sql) } else { Statement::text(&sql) };
+        }
+        self
     }
 
     #[must_use]

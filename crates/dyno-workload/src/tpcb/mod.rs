@@ -26,8 +26,9 @@ pub use prepare::prepare;
 pub(crate) use rows::TpcbRows;
 pub use scale::{SCALE_MAX, check_scale, data_bytes, suggest_scale};
 pub use schema::Table;
-pub(crate) use schema::{ACCOUNTS_PER_BRANCH, ALL_TABLES, BIGINT_SCALE, TELLERS_PER_BRANCH};
+pub(crate) use schema::{ACCOUNTS_PER_BRANCH, ALL_TABLES, BEGINNING, BIGINT_SCALE, TELLERS_PER_BRANCH};
 pub use state::{Found, state};
+pub(crate) use verdict::judge;
 pub use verify::{Baseline, history_rows, reset, verify};
 
 /// The workload's name in events and on the command line.

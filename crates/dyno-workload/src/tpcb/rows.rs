@@ -8,19 +8,36 @@ use crate::dataset::{RowRange, RowWriter, Rows};
 /// An account's.
 const FILLER: &[u8] = &[b' '; 84];
 
-/// The rows of one table, and the blanks of an account's filler: none where the server pads it to its length.
+/// The rows of one table.
 #[derive(Debug)]
-pub(crate) struct TpcbRows(Table, usize);
+pub(crate) struct TpcbRows {
+    table: Table,
+    /// Of an account's filler: none where the server pads it to its length.
+    blanks: usize,
+    /// Of so many accounts one has a balance, which is its number; 0 for none.
+    balance_every: u64,
+}
 
 impl TpcbRows {
     /// All rows at a scale.
     pub(crate) fn of(table: Table, scale: u32) -> RowRange<Self> {
-        RowRange { rows: Self(table, 0), next: 1, last: table.rows(scale) }
+        let rows = Self { table, blanks: 0, balance_every: 0 };
+        RowRange { rows, next: 1, last: table.rows(scale) }
     }
 
     /// The same size of rows on every product.
     pub(super) fn padded(table: Table, dialect: &Dialect) -> Self {
-        Self(table, if dialect.pads_char { 0 } else { FILLER.len() })
+        Self::with_balances(table, dialect, 0)
+    }
+
+    /// The same, and of so many accounts one with a balance, which is its number.
+    pub(crate) fn with_balances(table: Table, dialect: &Dialect, balance_every: u64) -> Self {
+        Self { table, blanks: if dialect.pads_char { 0 } else { FILLER.len() }, balance_every }
+    }
+
+    fn balance(&self, number: u64) -> u64 {
+        let has = self.table == Table::Accounts && self.balance_every > 0;
+        if has && number.is_multiple_of(self.balance_every) { number } else { 0 }
     }
 }
 
@@ -31,15 +48,15 @@ impl Rows for TpcbRows {
     #[inline]
     fn write(&mut self, number: u64, row: &mut impl RowWriter) {
         row.integer(number);
-        match self.0 {
+        match self.table {
             Table::Branches | Table::History => {}
             Table::Tellers => row.integer((number - 1) / TELLERS_PER_BRANCH + 1),
             Table::Accounts => row.integer((number - 1) / ACCOUNTS_PER_BRANCH + 1),
         }
-        row.integer(0);
+        row.integer(self.balance(number));
         // pgbench leaves the filler of branches and tellers NULL, and that of accounts blank.
-        match self.0 {
-            Table::Accounts => row.text(|text| text.extend_from_slice(&FILLER[..self.1])),
+        match self.table {
+            Table::Accounts => row.text(|text| text.extend_from_slice(&FILLER[..self.blanks])),
             _ => row.null(),
         }
     }
@@ -77,7 +94,7 @@ mod tests {
         assert!(accounts.contains("\n100000\t1\t0\t\n100001\t2\t0\t\n"));
         assert!(accounts.ends_with("\n200000\t2\t0\t\n"));
         let mut padded = Vec::with_capacity(200);
-        let rows = TpcbRows(Table::Accounts, FILLER.len());
+        let rows = TpcbRows { table: Table::Accounts, blanks: FILLER.len(), balance_every: 0 };
         RowRange { rows, next: 7, last: 7 }.fill(Form::Lines, &mut padded);
         assert_eq!(padded, format!("7\t1\t0\t{:84}\n", "").as_bytes());
         assert_eq!(all(Table::History, 2, 200).0, 0);

@@ -8,6 +8,8 @@ pub(crate) const ACCOUNTS_PER_BRANCH: u64 = 100_000;
 pub(crate) const TELLERS_PER_BRANCH: u64 = 10;
 /// Scale from which pgbench numbers accounts with a `bigint`: above, 32 bits would no longer hold them all.
 pub(crate) const BIGINT_SCALE: u32 = 20_000;
+/// With what the names of pgbench's tables begin.
+pub(crate) const BEGINNING: &str = "pgbench_";
 /// All tables, as DROP, TRUNCATE and VACUUM take them; in pgbench's order.
 pub(crate) const ALL_TABLES: &str = "pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers";
 
@@ -57,7 +59,7 @@ impl Table {
     }
 
     /// The table for data of `scale`. Account numbers are integers below [`BIGINT_SCALE`] and `bigint` from it on.
-    pub(super) fn describe(self, scale: u32) -> dataset::Table {
+    pub(crate) fn describe(self, scale: u32) -> dataset::Table {
         let aid = if scale < BIGINT_SCALE { Kind::Integer } else { Kind::BigInteger };
         let number = |name| column(name, Kind::Integer, "");
         let key = |name, kind| column(name, kind, " NOT NULL");

@@ -9,7 +9,7 @@ use crate::dataset::Verdict;
 use dyno_results::format::grouped;
 
 /// Every check that applies to `script`.
-pub(super) fn judge(before: &Baseline, after: &Baseline, script: Script, done: Done) -> Vec<Verdict> {
+pub(crate) fn judge(before: &Baseline, after: &Baseline, script: Script, done: Done) -> Vec<Verdict> {
     let change = Change { before, after };
     match script {
         Script::TpcbLike => vec![change.history(done), change.four_sums(), change.each_row(), change.rows()],

@@ -8,7 +8,7 @@ use dyno_results::event::Check;
 use dyno_target::connection::Connection;
 
 use super::Script;
-use super::schema::Table;
+use super::schema::{BEGINNING, Table};
 use super::verdict::judge;
 use crate::benchmark::Done;
 use crate::dataset::{TableError, checks, rows_of_numbers};
@@ -81,28 +81,37 @@ impl Baseline {
     /// # Errors
     /// The tables are missing or may not be read, or the connection is lost.
     pub fn take(connection: &mut Connection) -> Result<Self, TableError> {
+        Self::take_of(connection, BEGINNING)
+    }
+
+    /// The same of tables whose names have another beginning.
+    pub(crate) fn take_of(connection: &mut Connection, beginning: &str) -> Result<Self, TableError> {
         let begin = connection.dialect().begin_snapshot;
         let failed = TableError::of(Table::Accounts.name());
         connection.execute(begin).map_err(&failed)?;
-        let snapshot = Self::read(connection);
+        let snapshot = Self::read(connection, beginning);
         let ended = connection.execute(if snapshot.is_ok() { "commit" } else { "rollback" });
         let snapshot = snapshot?;
         ended.map_err(&failed)?;
         Ok(snapshot)
     }
 
-    fn read(connection: &mut Connection) -> Result<Self, TableError> {
+    fn read(connection: &mut Connection, beginning: &str) -> Result<Self, TableError> {
         let mut snapshot = Self::default();
+        let mut integers = |table: Table, sql: &str| -> Result<Vec<[i64; 2]>, TableError> {
+            let name = table.name().replace(BEGINNING, beginning);
+            rows_of_numbers(connection, &sql.replace(BEGINNING, beginning)).map_err(TableError::of(&name))
+        };
         let accounts = "select count(*), coalesce(sum(abalance), 0) from pgbench_accounts";
-        for [rows, sum] in integers(connection, Table::Accounts, accounts)? {
+        for [rows, sum] in integers(Table::Accounts, accounts)? {
             snapshot.accounts = Total { rows: rows as u64, sum };
         }
         let branches = "select bid, coalesce(bbalance, 0) from pgbench_branches";
-        snapshot.branches = pairs(integers(connection, Table::Branches, branches)?);
+        snapshot.branches = pairs(integers(Table::Branches, branches)?);
         let tellers = "select tid, coalesce(tbalance, 0) from pgbench_tellers";
-        snapshot.tellers = pairs(integers(connection, Table::Tellers, tellers)?);
+        snapshot.tellers = pairs(integers(Table::Tellers, tellers)?);
         let history = "select count(*), coalesce(sum(delta), 0) from pgbench_history";
-        for [rows, sum] in integers(connection, Table::History, history)? {
+        for [rows, sum] in integers(Table::History, history)? {
             snapshot.history = Total { rows: rows as u64, sum };
         }
         let sums = |column| {
@@ -110,19 +119,10 @@ impl Baseline {
                 "select coalesce({column}, 0), coalesce(sum(delta), 0) from pgbench_history group by {column}"
             )
         };
-        snapshot.history_tellers = pairs(integers(connection, Table::History, &sums("tid"))?);
-        snapshot.history_branches = pairs(integers(connection, Table::History, &sums("bid"))?);
+        snapshot.history_tellers = pairs(integers(Table::History, &sums("tid"))?);
+        snapshot.history_branches = pairs(integers(Table::History, &sums("bid"))?);
         Ok(snapshot)
     }
-}
-
-/// The rows of a query of `N` integers.
-fn integers<const N: usize>(
-    connection: &mut Connection,
-    table: Table,
-    sql: &str,
-) -> Result<Vec<[i64; N]>, TableError> {
-    rows_of_numbers(connection, sql).map_err(TableError::of(table.name()))
 }
 
 fn pairs(rows: Vec<[i64; 2]>) -> BTreeMap<i64, i64> {

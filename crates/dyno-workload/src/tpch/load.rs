@@ -38,7 +38,7 @@ fn of_client(
         let sql = queries::text(number, &parameters, dialect);
         // On other data it is another question.
         parameters.push(format!("scale={scale}"));
-        Query { place: u16::from(number) - 1, sql, parameters, kind: QueryKind::Read }
+        Query { place: u16::from(number) - 1, sql, parameters, kind: QueryKind::Read, any_rows: false }
     };
     // Drawn in the order of their numbers, so that each order has the same.
     let mut pass: Vec<Query> = (1..=QUERIES as u8).map(query).collect();

@@ -104,7 +104,7 @@ impl Table {
         let with_index = referring.iter().filter(|(.., has_index)| *has_index);
         let index = |(at, (columns, ..)): (usize, &Reference)| {
             let of_table = if dialect.index_of_table { String::new() } else { format!("{}_", self.name()) };
-            Index { name: format!("{of_table}fk{}", at + 1), columns }
+            Index { name: format!("{of_table}fk{}", at + 1), columns: (*columns).into() }
         };
         let foreign_key =
             |(columns, table, key, _): &Reference| ForeignKey { columns, table, key, rows: None };

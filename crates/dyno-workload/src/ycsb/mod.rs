@@ -89,7 +89,7 @@ impl Mix {
     fn series(self) -> Series {
         // The workload's name without its family.
         let name = self.workload.split_at(NAME.len() + 1).1;
-        Series { name, workload: self.workload, writes: self.percent < 100, pass: None }
+        Series { name, workload: self.workload, writes: self.percent < 100, pass: None, fixed: None }
     }
 
     /// `read`, `read-modify-write`

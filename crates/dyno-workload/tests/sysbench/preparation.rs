@@ -99,9 +99,9 @@ fn is_complete(server: &Server, tables: u32, table_size: u64) {
             _ => None,
         })
         .collect();
-    assert_eq!(begun, ["drop", "tables", "data", "keys", "analyze"], "{about}");
+    assert_eq!(begun, ["drop", "tables", "data", "keys", "indexes", "analyze"], "{about}");
     let finished = progress.iter().filter(|news| matches!(news, Progress::Finished(_))).count();
-    assert_eq!(finished, 5, "{about}");
+    assert_eq!(finished, 6, "{about}");
     let last_rows = progress.iter().rev().find(|news| matches!(news, Progress::Rows { .. }));
     let all = u64::from(tables) * table_size;
     assert_eq!(last_rows, Some(&Progress::Rows { done: all, total: all }), "{about}");

@@ -1,6 +1,7 @@
 //! `--cold`: before a load, what is cached of its data is dropped, so that reading begins at the disk. A server of dyno's own is
 //! restarted. Of any other, what can be dropped from here is; what cannot is told with its reason.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use dyno_results::event::{Cold, Event, Hook, HookTime};
@@ -61,7 +62,9 @@ fn restart(context: &Context<'_>, system: &mut System<'_>) -> Result<Cold, Failu
     let watched = system.is_watched();
     // It would only tell that its server is gone for a while.
     system.unwatch();
-    let Some(server) = &mut system.server.embedded else { return Ok(Cold::default()) };
+    // It is no other system's: that is refused before.
+    let server = system.server.embedded.as_mut().and_then(Arc::get_mut);
+    let Some(server) = server else { return Ok(Cold::default()) };
     let dropped = server.restart_cold(&mut |text| context.stream.activity(text))?;
     system.server.wait_until_back(context)?;
     if watched {

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use dyno_report::live::Progressed;
-use dyno_results::event::{Event, PrepareStep};
+use dyno_results::event::{Event, NotDone, PrepareStep};
 use dyno_results::spec::Prepare;
 use dyno_target::connection::Connection;
 use dyno_workload::benchmark::{BenchmarkError, Dataset, Progress, Site};
@@ -12,12 +12,12 @@ use super::Context;
 use super::admin::cancellable;
 use super::target_server::TargetServer;
 use crate::failure::Failure;
-use crate::plan::TargetPlan;
+use crate::plan::SystemPlan;
 
 /// Sees to it that the data is there.
 pub(super) fn provide(
     context: &Context<'_>,
-    plan: &TargetPlan,
+    plan: &SystemPlan,
     server: &mut TargetServer,
 ) -> Result<Dataset, Failure> {
     let benchmark = plan.benchmark.as_ref();
@@ -35,7 +35,7 @@ pub(super) fn provide(
     made.ok_or_else(|| benchmark.missing().into())
 }
 
-fn prepare(context: &Context<'_>, plan: &TargetPlan, server: &mut TargetServer) -> Result<(), Failure> {
+fn prepare(context: &Context<'_>, plan: &SystemPlan, server: &mut TargetServer) -> Result<(), Failure> {
     at_site(context, plan, server, |connection, site, tell| plan.benchmark.prepare(connection, site, tell))?;
     checkpoint(context, plan, server)
 }
@@ -43,7 +43,7 @@ fn prepare(context: &Context<'_>, plan: &TargetPlan, server: &mut TargetServer) 
 /// Adds rows until each table has so many.
 pub(super) fn top_up(
     context: &Context<'_>,
-    plan: &TargetPlan,
+    plan: &SystemPlan,
     server: &mut TargetServer,
     rows: &[u64],
 ) -> Result<(), Failure> {
@@ -56,7 +56,7 @@ pub(super) fn top_up(
 /// Does what makes rows on the server, and tells how far it is.
 fn at_site(
     context: &Context<'_>,
-    plan: &TargetPlan,
+    plan: &SystemPlan,
     server: &mut TargetServer,
     work: impl FnOnce(&mut Connection, &Site<'_>, &mut dyn FnMut(Progress)) -> Result<(), BenchmarkError>,
 ) -> Result<(), Failure> {
@@ -87,6 +87,10 @@ fn at_site(
             stream.prepare_progress(target, step, Progressed::Statements { done, total, share });
         }
         Progress::Remark(text) => stream.notice(target, None, text),
+        Progress::NotDone { step, said } => {
+            let (target, what) = (target.to_owned(), step.to_owned());
+            stream.emit(Event::NotDone(NotDone { target, what, said }));
+        }
         Progress::Finished(step) => stream.emit(Event::Prepare(step)),
     };
     cancellable(context, &mut server.connection, |connection| work(connection, &site, &mut tell))
@@ -94,7 +98,7 @@ fn at_site(
 
 /// Has the server write what the preparation left in its cache, so that the load does not pay for it. Only on a
 /// server of dyno's own: elsewhere it may not be allowed, and disturbs others.
-fn checkpoint(context: &Context<'_>, plan: &TargetPlan, server: &mut TargetServer) -> Result<(), Failure> {
+fn checkpoint(context: &Context<'_>, plan: &SystemPlan, server: &mut TargetServer) -> Result<(), Failure> {
     if server.embedded.is_none() {
         return Ok(());
     }

@@ -10,7 +10,6 @@ use dyno_results::event::{
     Data, Embedded, Event, Host, Notice, ServerChange, ServerChanged, Setting, Settings, Target,
 };
 use dyno_target::connection::Connection;
-use dyno_target::embedded::EmbeddedServer;
 use dyno_target::host::Disk;
 use dyno_target::inspect::Identity;
 use dyno_target::probe::{self, HostOptions, HostReading, NodeExporter, NodeExporterError, Probe};
@@ -22,7 +21,7 @@ use super::system::System;
 use super::target_server::{Remote, TargetServer};
 use super::{Context, EventStream};
 use crate::failure::Failure;
-use crate::plan::TargetPlan;
+use crate::plan::SystemPlan;
 
 /// The driver's own host, where readings are told apart.
 const DRIVER: &str = "driver";
@@ -75,7 +74,7 @@ fn tell_idle_connections(context: &Context<'_>) {
 }
 
 /// Reads a named node_exporter once, so that what is wrong with it is said before anything is begun.
-pub(super) fn remote(target: &TargetPlan) -> Result<Remote, Failure> {
+pub(super) fn remote(target: &SystemPlan) -> Result<Remote, Failure> {
     let Some(exporter) = &target.host_metrics else { return Ok(None) };
     let failed = |source| match source {
         NodeExporterError::Interrupted => Failure::Interrupted,
@@ -192,7 +191,7 @@ impl Description {
 
 fn read(name: &str, server: &mut TargetServer, tell: impl Fn(Event)) -> Result<Description, Failure> {
     let TargetServer { connection, url, embedded, remote, data_directory, .. } = server;
-    let embedded = embedded.as_ref().map(EmbeddedServer::facts);
+    let embedded = embedded.as_ref().map(|server| server.facts());
     let disk_kind = match remote {
         Some((_, host)) => host.disk_kind.clone(),
         None => disk_kind(data_directory.as_deref()),
@@ -261,11 +260,13 @@ pub(crate) fn this_host(stream: &EventStream, data_directory: Option<&Path>, rol
 /// Tells how large the data is against the caches, before any load.
 pub(super) fn data(
     context: &Context<'_>,
-    plan: &TargetPlan,
+    plan: &SystemPlan,
     server: &mut TargetServer,
     dataset: &Dataset,
+    counted: Option<Vec<u64>>,
 ) -> Result<(), Failure> {
-    let data = sizes(context, plan, server, dataset)?;
+    let mut data = sizes(context, plan, server, dataset)?;
+    data.tables.iter_mut().zip(counted.unwrap_or_default()).for_each(|(table, rows)| table.rows = Some(rows));
     if let Some(known) = dataset.table_rows
         && let Some(larger) = data.tables.iter().find(|table| table.rows > Some(known))
     {
@@ -293,13 +294,14 @@ pub(super) enum RowCounts {
 /// Tells the sizes again, behind a load that may have changed them.
 pub(super) fn data_after_load(
     context: &Context<'_>,
-    plan: &TargetPlan,
+    plan: &SystemPlan,
     server: &mut TargetServer,
     dataset: &Dataset,
-    rows: RowCounts,
+    (series, rows): (&str, RowCounts),
 ) -> Result<(), Failure> {
     server.reconnect_if_broken()?;
     let mut data = sizes(context, plan, server, dataset)?;
+    data.after = Some(series.to_owned());
     match rows {
         RowCounts::Counted(rows) => {
             data.tables.iter_mut().zip(rows).for_each(|(table, rows)| table.rows = Some(rows));
@@ -320,7 +322,7 @@ fn correct_estimates(data: &mut Data, known: u64) {
 
 fn sizes(
     context: &Context<'_>,
-    plan: &TargetPlan,
+    plan: &SystemPlan,
     server: &mut TargetServer,
     dataset: &Dataset,
 ) -> Result<Data, Failure> {

@@ -85,11 +85,12 @@ fn measure(context: &Context<'_>) -> Result<(), Failure> {
 
 /// Starts or connects to every target, one after the other: before any is described, all of them are known to be there.
 fn set_up<'a>(context: &Context<'a>, systems: &mut Vec<System<'a>>) -> Result<(), Failure> {
-    let targets = &context.plan.targets;
-    let remotes = targets.iter().map(describe::remote).collect::<Result<Vec<_>, _>>()?;
-    for (target, remote) in targets.iter().zip(remotes) {
+    let plans = &context.plan.systems;
+    let remotes = plans.iter().map(describe::remote).collect::<Result<Vec<_>, _>>()?;
+    for (plan, remote) in plans.iter().zip(remotes) {
         context.check_stopped()?;
-        systems.push(System::set_up(context, target, remote)?);
+        let system = System::set_up(context, plan, remote, systems)?;
+        systems.push(system);
     }
     Ok(())
 }
@@ -109,6 +110,11 @@ fn load_and_verify(context: &Context<'_>, systems: &mut [System<'_>]) -> Result<
     for system in &mut *systems {
         system.provide_data(context)?;
     }
+    if !systems.iter().any(System::is_live)
+        && let Some(failure) = systems.iter_mut().find_map(System::take_left_out)
+    {
+        return Err(failure);
+    }
     if context.plan.spec.top_up {
         verification::top_up(context, systems)?;
     }
@@ -117,7 +123,7 @@ fn load_and_verify(context: &Context<'_>, systems: &mut [System<'_>]) -> Result<
     }
     verification::same_data(context, systems)?;
     let _driver = describe::watch_driver(context, systems);
-    for system in &mut *systems {
+    for system in systems.iter_mut().filter(|system| system.is_live()) {
         system.watch(context);
         hooks::run_for_system(context, system, HookTime::Before, &HookStage::Run)?;
     }

@@ -55,7 +55,10 @@ pub(super) fn refuse_same_tables(context: &Context<'_>, systems: &[System<'_>]) 
     context.check_stopped()?;
     for (at, system) in systems.iter().enumerate() {
         let writes = context.plan.writes(&system.plan.benchmark.series());
-        let is_same = |other: &&System<'_>| other.server.identity().has_same_tables(system.server.identity());
+        let is_same = |other: &&System<'_>| {
+            other.plan.benchmark.variant() == system.plan.benchmark.variant()
+                && other.server.identity().has_same_tables(system.server.identity())
+        };
         if let Some(other) = systems[..at].iter().find(is_same).filter(|_| writes) {
             return Err(Failure::same_database(other.name(), system.name()));
         }

@@ -475,7 +475,7 @@ fn threads(context: &Context<'_>, phase: &PhasePlan, server: &TargetServer) -> u
     let plan = context.plan;
     // On a shared machine the server needs the processors more than the load does, and loads that run at the same time
     // share what is left.
-    let targets = if phase.together { plan.targets.len() } else { 1 };
+    let targets = if phase.together { plan.systems.len() } else { 1 };
     let loads = (targets * phase.streams.len()) as u32;
     let share = if server.same_host == Some(true) { server.cpus / 2 } else { server.cpus };
     plan.spec.threads.unwrap_or((share / loads.max(1)).clamp(1, THREADS_MAX))

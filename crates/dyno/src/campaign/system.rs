@@ -1,7 +1,7 @@
-//! A system under test: one target of a run with its server, its data, its probe, and what became of it. Systems share
-//! nothing but the stream, so the loss of one leaves the others as they are.
+//! A system under test: a target of a run with its connections, its data, its probe, and what became of it. Systems share
+//! the stream, and those of one target its server where that is dyno's own; the loss of one leaves the others as they are.
 
-use dyno_results::event::{Event, TargetLost};
+use dyno_results::event::{Event, NotDone, TargetLost};
 use dyno_target::probe::Probe;
 use dyno_workload::benchmark::{Dataset, SeriesLoad};
 
@@ -10,28 +10,41 @@ use super::stages::Stages;
 use super::target_server::{Remote, TargetServer};
 use super::{Context, admin, data, describe};
 use crate::failure::{Failure, LostTarget};
-use crate::plan::TargetPlan;
+use crate::plan::SystemPlan;
 
-/// A target of the run that is under way.
+/// A system of the run that is under way.
 pub(super) struct System<'a> {
-    pub(super) plan: &'a TargetPlan,
+    pub(super) plan: &'a SystemPlan,
     pub(super) server: TargetServer,
     data: Option<Dataset>,
     probe: Option<Probe>,
     pub(super) stages: Stages,
     /// Why it was given up.
     lost: Option<LostTarget>,
+    /// It is a variant that cannot be made, which was told.
+    left_out: Option<Failure>,
 }
 
 impl<'a> System<'a> {
-    /// Starts the embedded server, or connects to the named one.
+    /// Connects to the named server, or starts the embedded one, unless one of the `others` has it.
     pub(super) fn set_up(
         context: &Context<'_>,
-        plan: &'a TargetPlan,
+        plan: &'a SystemPlan,
         remote: Remote,
+        others: &[System<'_>],
     ) -> Result<Self, Failure> {
-        let server = TargetServer::set_up(context, plan, remote)?;
-        Ok(Self { plan, server, data: None, probe: None, stages: Stages::default(), lost: None })
+        let beside = others.iter().find(|other| other.plan.target == plan.target);
+        let running = beside.and_then(|other| other.server.embedded.clone());
+        let server = TargetServer::set_up(context, plan, remote, running)?;
+        Ok(Self {
+            plan,
+            server,
+            data: None,
+            probe: None,
+            stages: Stages::default(),
+            lost: None,
+            left_out: None,
+        })
     }
 
     pub(super) fn name(&self) -> &'a str {
@@ -41,8 +54,33 @@ impl<'a> System<'a> {
     /// Sees to it that the data is there.
     pub(super) fn provide_data(&mut self, context: &Context<'_>) -> Result<(), Failure> {
         context.check_stopped()?;
-        self.data = Some(data::provide(context, self.plan, &mut self.server)?);
+        match data::provide(context, self.plan, &mut self.server) {
+            Ok(data) => self.data = Some(data),
+            Err(failure) => self.left_out = Some(self.not_done(context, "tables", failure)?),
+        }
         Ok(())
+    }
+
+    /// Tells that a variant cannot do this by its nature; the failure is returned as an error where it is another one.
+    pub(super) fn not_done(
+        &self,
+        context: &Context<'_>,
+        what: &str,
+        failure: Failure,
+    ) -> Result<Failure, Failure> {
+        let refusal = match &failure {
+            Failure::Benchmark(error) if self.plan.benchmark.variant().is_some() => error.refusal(),
+            _ => None,
+        };
+        let Some((step, said)) = refusal else { return Err(failure) };
+        let what = step.unwrap_or(what).to_owned();
+        context.stream.emit(Event::NotDone(NotDone { target: self.name().to_owned(), what, said }));
+        Ok(failure)
+    }
+
+    /// Why it was left out, where it was.
+    pub(super) fn take_left_out(&mut self) -> Option<Failure> {
+        self.left_out.take()
     }
 
     /// Adds rows until each of the tables has so many.
@@ -53,8 +91,11 @@ impl<'a> System<'a> {
 
     /// Tells how large the data is.
     pub(super) fn describe_data(&mut self, context: &Context<'_>) -> Result<(), Failure> {
+        // What a row of a variant takes is one of its figures, and servers only estimate the rows.
+        let counts = self.plan.benchmark.variant().is_some() && !context.plan.spec.no_verify;
+        let counted = if counts { self.count(context)? } else { None };
         let Some(data) = &self.data else { return Ok(()) };
-        describe::data(context, self.plan, &mut self.server, data)
+        describe::data(context, self.plan, &mut self.server, data, counted)
     }
 
     /// The data on the server.
@@ -78,7 +119,7 @@ impl<'a> System<'a> {
     }
 
     /// Tells the sizes again after a series. What cannot be read is no news beside what was measured.
-    pub(super) fn describe_data_again(&mut self, context: &Context<'_>, written: bool) {
+    pub(super) fn describe_data_again(&mut self, context: &Context<'_>, series: &str, written: bool) {
         // Where the load was checked they have just been counted; else that is what the user wants to be left out.
         let counted = if context.plan.spec.no_verify { Ok(None) } else { self.count(context) };
         let Some(data) = &self.data else { return };
@@ -88,7 +129,7 @@ impl<'a> System<'a> {
                 None if written && data.counts.is_some() => RowCounts::Unknown,
                 None => RowCounts::Estimated,
             };
-            describe::data_after_load(context, self.plan, &mut self.server, data, rows)
+            describe::data_after_load(context, self.plan, &mut self.server, data, (series, rows))
         });
         if let Err(failure) = told {
             let text = format!("the sizes after the load are unknown: {failure}");
@@ -122,14 +163,14 @@ impl<'a> System<'a> {
     }
 
     pub(super) fn is_live(&self) -> bool {
-        self.lost.is_none()
+        self.lost.is_none() && self.left_out.is_none()
     }
 
     /// What becomes of a failure of this target: the others go on without it. The failure is returned where it ends the
     /// run: there is no other target, no load has begun anywhere, or it is none of the target's.
     pub(super) fn fail(&mut self, context: &Context<'_>, failure: Failure) -> Result<(), Failure> {
         let failure = self.stages.explain(failure);
-        if context.plan.targets.len() == 1 || !context.stream.has_begun_load() || failure.ends_run() {
+        if context.plan.systems.len() == 1 || !context.stream.has_begun_load() || failure.ends_run() {
             return Err(failure);
         }
         let name = self.name().to_owned();

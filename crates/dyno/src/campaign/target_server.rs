@@ -2,6 +2,7 @@
 //! the user named.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dyno_engine::driver::Route;
@@ -17,7 +18,7 @@ use super::admin::telling;
 use super::describe::Description;
 use super::neighbours::Sharers;
 use crate::failure::Failure;
-use crate::plan::{StreamPlan, TargetPlan, TargetSource};
+use crate::plan::{StreamPlan, SystemPlan, TargetSource};
 
 /// Connections that dyno itself uses beside the clients: one to prepare and verify, one for the probe, one to cancel.
 pub(crate) const OWN_CONNECTIONS: u32 = 3;
@@ -48,7 +49,8 @@ pub(crate) struct TargetServer {
     pub(crate) route: Route,
     /// Without any password.
     pub(crate) url: String,
-    pub(crate) embedded: Option<EmbeddedServer>,
+    /// One for all systems on it.
+    pub(crate) embedded: Option<Arc<EmbeddedServer>>,
     /// For dyno's own work: preparing, looking, verifying.
     pub(crate) connection: Connection,
     pub(crate) same_host: Option<bool>,
@@ -72,13 +74,21 @@ pub(crate) struct TargetServer {
 }
 
 impl TargetServer {
-    /// Starts the embedded server, or connects to the named one.
-    pub(crate) fn set_up(context: &Context<'_>, plan: &TargetPlan, remote: Remote) -> Result<Self, Failure> {
+    /// Connects to the named server, or to the embedded one, which is started unless it is `running` for another system.
+    pub(crate) fn set_up(
+        context: &Context<'_>,
+        plan: &SystemPlan,
+        remote: Remote,
+        running: Option<Arc<EmbeddedServer>>,
+    ) -> Result<Self, Failure> {
         // What this process may use of the machine, which may be less than there is.
         let Machine { cpus, memory_bytes, .. } = Machine::of(&host::facts(None), 0);
         let (route, url, embedded) = match &plan.source {
             TargetSource::Embedded { .. } => {
-                let server = start_embedded(context, plan, cpus)?;
+                let server = match running {
+                    Some(server) => server,
+                    None => Arc::new(start_embedded(context, plan, cpus)?),
+                };
                 let url = TargetSettings::parse(&server.conninfo(), &Environment::empty())?.url();
                 (Route::Wire(server.endpoint()), url, Some(server))
             }
@@ -249,7 +259,7 @@ impl TargetServer {
                 };
                 let url = self.url.clone();
                 // Nobody starts a server of dyno's own again.
-                if source.is_final() || self.embedded.as_ref().is_some_and(EmbeddedServer::has_ended) {
+                if source.is_final() || self.embedded.as_ref().is_some_and(|server| server.has_ended()) {
                     return Err(Failure::Connect { url, source });
                 }
                 if started.elapsed() >= BACK_WAIT {
@@ -272,10 +282,10 @@ impl TargetServer {
         Failure::query(doing, &self.url, source)
     }
 
-    /// Stops and removes what was started for the run.
+    /// Stops and removes what was started for the run, unless another system has it yet.
     pub(crate) fn clear(self) -> Result<(), Failure> {
         drop(self.connection);
-        match self.embedded {
+        match self.embedded.and_then(Arc::into_inner) {
             Some(server) => Ok(server.stop()?),
             None => Ok(()),
         }
@@ -289,21 +299,25 @@ fn connect(route: &Route, url: &str) -> Result<Connection, Failure> {
     })
 }
 
-fn start_embedded(context: &Context<'_>, plan: &TargetPlan, cpus: u32) -> Result<EmbeddedServer, Failure> {
+fn start_embedded(context: &Context<'_>, plan: &SystemPlan, cpus: u32) -> Result<EmbeddedServer, Failure> {
     let TargetSource::Embedded { server, profile, directory } = &plan.source else {
         return Err(Failure::Interrupted);
     };
     let automatic = cpus.saturating_mul(EMBEDDED_CONNECTIONS_PER_CPU).max(EMBEDDED_CONNECTIONS_MIN);
-    let of_stream =
-        |stream: &StreamPlan| stream.connections.or(stream.clients_named(&plan.name)).unwrap_or(automatic);
+    let sharers = || context.plan.systems.iter().filter(|system| system.target == plan.target);
+    let of_stream = |stream: &StreamPlan| -> u32 {
+        let of = |system: &SystemPlan| stream.connections.or(stream.clients_named(&system.name));
+        sharers().map(|system| of(system).unwrap_or(automatic)).sum()
+    };
     let wanted = context.plan.phases.iter().map(|phase| phase.streams.iter().map(of_stream).sum());
     let connections: u32 = wanted.max().unwrap_or(automatic);
+    let own = OWN_CONNECTIONS * sharers().count() as u32;
     let options = EmbeddedOptions {
         server: server.clone(),
         profile: *profile,
-        connections_max: connections + OWN_CONNECTIONS,
+        connections_max: connections + own,
         directory: directory.clone(),
-        required_bytes: plan.benchmark.bytes_wanted(),
+        required_bytes: sharers().map(|system| system.benchmark.bytes_wanted()).sum(),
         ..EmbeddedOptions::default()
     };
     context.stream.activity("starting an embedded PostgreSQL");

@@ -32,6 +32,11 @@ pub(super) fn run<'c>(
     Failure::of_all(failures)
 }
 
+/// `oltp, report`
+fn names(phase: &PhasePlan) -> String {
+    phase.streams.iter().map(|stream| stream.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
 /// A phase under way on a system.
 struct SystemRun<'l, 'a, 'c> {
     system: &'l mut System<'a>,
@@ -50,7 +55,10 @@ impl<'l, 'a, 'c> SystemRun<'l, 'a, 'c> {
     ) -> Result<Option<Self>, Failure> {
         match PhaseRun::begin(context, system, phase) {
             Ok(run) => Ok(Some(Self { system, run, over: false, failed: false })),
-            Err(failure) => system.fail(context, failure).map(|()| None),
+            Err(failure) => match system.not_done(context, &names(phase), failure) {
+                Ok(_) => Ok(None),
+                Err(failure) => system.fail(context, failure).map(|()| None),
+            },
         }
     }
 
@@ -90,7 +98,7 @@ impl<'l, 'a, 'c> SystemRun<'l, 'a, 'c> {
             context.check_stopped()?;
             let series = system.plan.benchmark.series();
             let writes = phase.streams.iter().any(|stream| stream.writes(&series));
-            system.describe_data_again(context, writes);
+            system.describe_data_again(context, &names(phase), writes);
             phase.streams.iter().try_for_each(|stream| {
                 let stage = HookStage::Series(stream.name.clone());
                 hooks::run_for_system(context, system, HookTime::After, &stage)

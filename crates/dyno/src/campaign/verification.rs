@@ -210,6 +210,7 @@ pub(super) fn same_data(context: &Context<'_>, systems: &mut [System<'_>]) -> Re
         return Ok(());
     }
     context.stream.activity("comparing the data of the targets");
+    let mut systems: Vec<&mut System<'_>> = systems.iter_mut().filter(|system| system.is_live()).collect();
     let contents =
         systems.iter_mut().map(|system| contents(context, system)).collect::<Result<Vec<_>, _>>()?;
     let ((first, expected), others) = match systems.iter().zip(&contents).collect::<Vec<_>>().split_first() {

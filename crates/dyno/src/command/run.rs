@@ -91,7 +91,7 @@ pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
     }
     // What is stored is told also where a further run could not begin.
     if (names.len() > 1 || ended.is_err() && !names.is_empty()) && !quiet {
-        let targets: Vec<&str> = plan.targets.iter().map(|target| target.name.as_str()).collect();
+        let targets: Vec<&str> = plan.systems.iter().map(|target| target.name.as_str()).collect();
         eprint!("{}", told_of_runs(&names, &targets));
     }
     ended
@@ -197,7 +197,7 @@ fn once(
 
 /// Writes what queries returned on the first target.
 fn record_answers(report: &Report, plan: &Plan, path: &Path) -> Result<(), Failure> {
-    let target = plan.targets.first().map_or("", |target| target.name.as_str());
+    let target = plan.systems.first().map_or("", |target| target.name.as_str());
     let recorded = Recorded::of(&report.answers, target);
     if recorded.answers.is_empty() {
         let what = format!("{} was not written: there is no answer of {target} to record", path.display());

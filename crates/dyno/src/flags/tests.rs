@@ -147,7 +147,9 @@ fn what_a_file_says_is_checked_as_what_is_typed() {
     for (text, why) in [
         (target("driver"), "cannot be called driver"),
         (target("a:b"), "is no name"),
-        (format!("{}\n[[systems]]\nname = \"x\"", target("a")), "has the name of its target"),
+        (format!("{}\n[[systems]]\n[[systems]]", target("a")), "two systems have the name a"),
+        (format!("{}\n[[systems]]\n[[systems]]\nname = \"b\"", target("a")), "are the same database"),
+        (format!("{}\n[[systems]]\nname = \"x y\"", target("a")), "is no name"),
         ("[[phases]]\nstreams = [{}, {}]".to_owned(), "a stream runs one workload"),
         ("[[phases]]\nstreams = [{ workload = \"join\" }]\n[[phases]]\nstreams = [{ workload = \"join\" }]".to_owned(), "two loads are called join"),
         ("[[phases]]\nstreams = [{ workload = \"join\" }]\n[[phases]]\nstreams = [{ workload = \"tpcb\" }]".to_owned(), "one family"),

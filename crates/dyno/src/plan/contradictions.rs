@@ -2,27 +2,39 @@
 
 use dyno_results::spec::Protocol;
 
-use super::{LoadSource, PhasePlan, StreamPlan, TargetPlan};
+use super::{LoadSource, PhasePlan, StreamPlan, SystemPlan};
 use crate::failure::Failure;
 
 /// Refuses what does not go together, and says what would.
-pub(super) fn refuse(targets: &[TargetPlan], phases: &[PhasePlan]) -> Result<(), Failure> {
-    if phases.iter().any(|phase| phase.together) && targets.len() < 2 {
+pub(super) fn refuse(systems: &[SystemPlan], phases: &[PhasePlan]) -> Result<(), Failure> {
+    if phases.iter().any(|phase| phase.together) && systems.len() < 2 {
         let what =
             "--together is about several targets, and one is named: name the others with --target NAME=URL";
         return Err(Failure::wrong(what));
     }
     let streams = || phases.iter().flat_map(|phase| &phase.streams);
-    for (at, target) in targets.iter().enumerate() {
-        let series = target.benchmark.series();
+    for (at, system) in systems.iter().enumerate() {
+        let series = system.benchmark.series();
         let writes = streams().any(|stream| stream.writes(&series));
-        let is_same = |other: &&TargetPlan| other.url().is_some() && other.url() == target.url();
-        if let Some(other) = targets[..at].iter().find(is_same).filter(|_| writes) {
-            return Err(Failure::same_database(&other.name, &target.name));
+        let is_same_place = |other: &&SystemPlan| {
+            other.target == system.target || (other.url().is_some() && other.url() == system.url())
+        };
+        let is_same = |other: &&SystemPlan| {
+            is_same_place(other) && other.benchmark.variant() == system.benchmark.variant()
+        };
+        if let Some(other) = systems[..at].iter().find(is_same).filter(|_| writes) {
+            return Err(Failure::same_database(&other.name, &system.name));
+        }
+        let shares = |other: &&SystemPlan| other.target == system.target;
+        if phases.iter().any(|phase| phase.cold) && systems[..at].iter().any(|other| shares(&other)) {
+            return Err(Failure::wrong(format!(
+                "--cold empties the caches of {}, which several systems share: run them one at a time",
+                system.target
+            )));
         }
     }
     let extended = streams().any(|stream| stream.protocol == Protocol::Extended);
-    for target in targets {
+    for target in systems {
         let name = &target.name;
         let can = target.capabilities();
         let is_script = |stream: &&StreamPlan| matches!(stream.source, LoadSource::Script(_));

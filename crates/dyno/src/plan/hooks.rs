@@ -6,7 +6,7 @@ use dyno_results::event::{HookTime, StageKind};
 
 use dyno_results::spec::{Course, HookSpec, RunSpec};
 
-use super::{PhasePlan, StreamPlan, TargetPlan};
+use super::{PhasePlan, StreamPlan, SystemPlan};
 use crate::failure::Failure;
 
 /// Begins an action that is SQL and no command.
@@ -16,7 +16,7 @@ const SQL: &str = "sql:";
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct HookPlan {
     pub(crate) when: HookTime,
-    /// `None` for every target, one after the other.
+    /// `None` for every system, one after the other.
     pub(crate) target: Option<String>,
     pub(crate) stage: HookStage,
     pub(crate) action: Action,
@@ -83,13 +83,13 @@ impl HookPlan {
 /// would never be done. What is to be stored of their actions hides secrets.
 pub(super) fn resolve(
     spec: &mut RunSpec,
-    targets: &[TargetPlan],
+    systems: &[SystemPlan],
     phases: &[PhasePlan],
 ) -> Result<Vec<HookPlan>, Failure> {
     spec.hooks.sort_by_key(|hook| hook.when == HookTime::After);
     let mut hooks = Vec::new();
     for HookSpec { when, stage: named, action } in &mut spec.hooks {
-        let hook = hook(*when, named, action, (targets, phases))?;
+        let hook = hook(*when, named, action, (systems, phases))?;
         let loads = phases.iter().flat_map(|phase| {
             let streams = phase.streams.iter();
             // The stages of one that lasts as long as others are those of the others.
@@ -136,13 +136,13 @@ fn hook(
     when: HookTime,
     named: &str,
     action: &str,
-    (targets, phases): (&[TargetPlan], &[PhasePlan]),
+    (systems, phases): (&[SystemPlan], &[PhasePlan]),
 ) -> Result<HookPlan, Failure> {
     let option = option(when);
     let (target, stage) = match named.split_once(':') {
-        Some((name, stage)) if targets.iter().any(|target| target.name == name) => (Some(name), stage),
+        Some((name, stage)) if systems.iter().any(|system| system.name == name) => (Some(name), stage),
         Some((name, _)) => {
-            let known = targets.iter().map(|target| target.name.as_str());
+            let known = systems.iter().map(|system| system.name.as_str());
             return Err(Failure::no_target(option, name, known));
         }
         None => (None, named),

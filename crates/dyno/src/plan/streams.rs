@@ -10,7 +10,7 @@ use dyno_results::spec::{
 };
 use dyno_workload::benchmark::{QueryFolder, Series, SqlScript};
 
-use super::{LoadSource, PhasePlan, StreamPlan, TargetPlan, files, within};
+use super::{LoadSource, PhasePlan, StreamPlan, SystemPlan, files, within};
 use crate::failure::Failure;
 
 /// Tries for a transaction where none are named.
@@ -27,10 +27,15 @@ const TIME_LIMIT_MIN: Duration = Duration::from_millis(100);
 const CONNECTIONS_MAX: u32 = 100_000;
 
 /// Decides what the phases leave open, and writes it there.
-pub(super) fn resolve(spec: &mut RunSpec, targets: &[TargetPlan]) -> Result<Vec<PhasePlan>, Failure> {
-    // All targets have the same.
-    let series = targets.first().map(|target| target.benchmark.series()).unwrap_or_default();
-    let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
+pub(super) fn resolve(spec: &mut RunSpec, systems: &[SystemPlan]) -> Result<Vec<PhasePlan>, Failure> {
+    let names: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
+    // All have the same, but for how many queries are in a pass: one with fewer goes through them more often.
+    let mut series = systems.first().map(|system| system.benchmark.series()).unwrap_or_default();
+    for other in systems.iter().flat_map(|system| system.benchmark.series()) {
+        for own in series.iter_mut().filter(|own| own.workload == other.workload) {
+            (own.pass, own.fixed) = (own.pass.max(other.pass), own.fixed.max(other.fixed));
+        }
+    }
     let quick = spec.quick;
     let mut phases = spec
         .phases
@@ -83,8 +88,17 @@ impl PhasePlan {
         phase: &mut PhaseSpec,
         quick: bool,
         series: &[Series],
-        targets: &[&str],
+        systems: &[&str],
     ) -> Result<Self, Failure> {
+        // What is done once is done at once, and not before it counts.
+        let once = |stream: &StreamSpec| {
+            let workload = stream.workload.as_deref();
+            let own = series.iter().find(|series| Some(series.workload) == workload);
+            own.is_some_and(|series| series.fixed.is_some() && series.pass.is_none())
+        };
+        if phase.streams.iter().any(once) {
+            (phase.warm_up, phase.repeat) = (Some(Time(Duration::ZERO)), Some(1));
+        }
         let repeat = within("--repeat", phase.repeat, 1000)?;
         if phase.streams.is_empty() {
             return Err(Failure::wrong("a phase has no stream"));
@@ -95,9 +109,9 @@ impl PhasePlan {
         let streams = phase
             .streams
             .iter_mut()
-            .map(|stream| StreamPlan::resolve(stream, series, targets, (quick, beside, several)));
+            .map(|stream| StreamPlan::resolve(stream, series, systems, (quick, beside, several)));
         let mut streams = streams.collect::<Result<Vec<_>, _>>()?;
-        end_somewhere(&mut streams, targets, phase.together);
+        end_somewhere(&mut streams, systems, phase.together);
         for (stream, plan) in phase.streams.iter_mut().zip(&streams) {
             plan.write_courses(stream);
         }
@@ -126,11 +140,11 @@ impl PhasePlan {
 }
 
 /// Where no load that runs at a time has an end of its own, all get one.
-fn end_somewhere(streams: &mut [StreamPlan], targets: &[&str], together: bool) {
+fn end_somewhere(streams: &mut [StreamPlan], systems: &[&str], together: bool) {
     let at_a_time: Vec<Vec<&str>> =
-        if together { vec![targets.to_vec()] } else { targets.iter().map(|target| vec![*target]).collect() };
-    for targets in at_a_time {
-        let is_one = |name: &String| targets.contains(&name.as_str());
+        if together { vec![systems.to_vec()] } else { systems.iter().map(|system| vec![*system]).collect() };
+    for systems in at_a_time {
+        let is_one = |name: &String| systems.contains(&name.as_str());
         let mut courses: Vec<&mut Course> = streams
             .iter_mut()
             .flat_map(|stream| stream.courses.iter_mut())
@@ -143,22 +157,22 @@ fn end_somewhere(streams: &mut [StreamPlan], targets: &[&str], together: bool) {
 }
 
 impl StreamPlan {
-    /// `beside` others at the same time, which may be of other targets; of `several` in its phase.
+    /// `beside` others at the same time, which may be of other systems; of `several` in its phase.
     fn resolve(
         stream: &mut StreamSpec,
         series: &[Series],
-        targets: &[&str],
+        systems: &[&str],
         (quick, beside, several): (bool, bool, bool),
     ) -> Result<Self, Failure> {
         let workload = stream.workload.clone().unwrap_or_default();
         let (source, usual) = source(stream, &workload, series)?;
-        let pass = match &source {
-            LoadSource::Family(place) => series[*place].pass,
-            LoadSource::Script(_) => None,
-            LoadSource::Queries(folder) => Some(folder.pass()),
+        let (pass, fixed) = match &source {
+            LoadSource::Family(place) => (series[*place].pass, series[*place].fixed),
+            LoadSource::Script(_) => (None, None),
+            LoadSource::Queries(folder) => (Some(folder.pass()), None),
         };
-        if let Some(unknown) = stream.systems.keys().find(|name| !targets.contains(&name.as_str())) {
-            return Err(Failure::no_target("the load of a system", unknown, targets.iter().copied()));
+        if let Some(unknown) = stream.systems.keys().find(|name| !systems.contains(&name.as_str())) {
+            return Err(Failure::no_target("the load of a system", unknown, systems.iter().copied()));
         }
         let answers = stream.answers.as_deref().map(files::read_answers).transpose()?;
         let of_passes = [("--answers", answers.is_some()), ("--plans", stream.plans.is_some())];
@@ -167,8 +181,8 @@ impl StreamPlan {
             return Err(Failure::wrong(what));
         }
         let mut courses = BTreeMap::new();
-        for target in targets {
-            let load = match stream.systems.get(*target) {
+        for system in systems {
+            let load = match stream.systems.get(*system) {
                 // Steps are of the others, beside which it stays as it is.
                 Some(own) if beside && own.is_steady() => {
                     own.clone().or(LoadSpec { step: None, hold: None, ..stream.load.clone() })
@@ -176,11 +190,12 @@ impl StreamPlan {
                 Some(own) => own.clone().or(stream.load.clone()),
                 None => stream.load.clone(),
             };
-            let course = match pass {
-                Some(pass) => load.course_of_passes(pass, quick, beside),
-                None => load.course(quick, beside),
+            let course = match (pass, fixed) {
+                (_, Some(transactions)) => LoadSpec::of_one_client(transactions).course(quick, beside),
+                (Some(pass), None) => load.course_of_passes(pass, quick, beside),
+                (None, None) => load.course(quick, beside),
             };
-            courses.insert((*target).to_owned(), course.map_err(Failure::wrong)?);
+            courses.insert((*system).to_owned(), course.map_err(Failure::wrong)?);
         }
         let connections = within("--connections", stream.connections, CONNECTIONS_MAX)?;
         if connections.is_some() && courses.values().any(Course::is_open) {
@@ -224,7 +239,7 @@ impl StreamPlan {
         })
     }
 
-    /// Writes the loads as they were decided: one for all, and those of the targets on which it is another.
+    /// Writes the loads as they were decided: one for all, and those of the systems on which it is another.
     fn write_courses(&self, stream: &mut StreamSpec) {
         let common = self.courses.iter().find(|(name, _)| !stream.systems.contains_key(*name));
         if let Some((_, course)) = common {
@@ -238,20 +253,20 @@ impl StreamPlan {
         }
     }
 
-    /// The load on a target.
-    pub(crate) fn course(&self, target: &str) -> &Course {
-        // Every target of the plan has one.
-        &self.courses[target]
+    /// The load on a system.
+    pub(crate) fn course(&self, system: &str) -> &Course {
+        // Every system of the plan has one.
+        &self.courses[system]
     }
 
-    /// The loads on all targets.
+    /// The loads on all systems.
     pub(crate) fn courses(&self) -> impl Iterator<Item = &Course> {
         self.courses.values()
     }
 
-    /// The most clients that are named for a target; `None` where the number is open.
-    pub(crate) fn clients_named(&self, target: &str) -> Option<u32> {
-        self.course(target).clients_named()
+    /// The most clients that are named for a system; `None` where the number is open.
+    pub(crate) fn clients_named(&self, system: &str) -> Option<u32> {
+        self.course(system).clients_named()
     }
 
     /// The connections of so many clients.

@@ -47,14 +47,14 @@ fn a_drivers_secrets_are_not_stored() {
 fn each_target_has_its_name_and_a_benchmark_of_its_dialect() {
     let resolved = plan("events --rows 2k").unwrap();
     let names: Vec<_> = resolved
-        .targets
+        .systems
         .iter()
-        .map(|target| (target.name.as_str(), target.capabilities().protocol))
+        .map(|system| (system.name.as_str(), system.capabilities().protocol))
         .collect();
     assert_eq!(names, [("pg", "PostgreSQL"), ("my", "MySQL")]);
     let families = |text: &str| {
-        let targets = plan(text).unwrap().targets;
-        targets.iter().map(|target| target.benchmark.name()).collect::<Vec<_>>()
+        let systems = plan(text).unwrap().systems;
+        systems.iter().map(|system| system.benchmark.name()).collect::<Vec<_>>()
     };
     assert_eq!(families(""), ["sysbench", "sysbench"], "tpcb does not run on both");
     assert_eq!(families("-t postgres://h/d -t a=embedded"), ["tpcb", "tpcb"]);
@@ -68,7 +68,7 @@ fn each_target_has_its_name_and_a_benchmark_of_its_dialect() {
 #[test]
 fn hosts_are_read_where_it_is_said_of_whom() {
     let resolved = plan("--host-metrics my=http://me:secret@i:9100/metrics").unwrap();
-    let read: Vec<bool> = resolved.targets.iter().map(|target| target.host_metrics.is_some()).collect();
+    let read: Vec<bool> = resolved.systems.iter().map(|system| system.host_metrics.is_some()).collect();
     assert_eq!(read, [false, true]);
     assert!(plan("-t mysql://i/d --host-metrics http://i:9100/metrics").is_ok());
     assert!(refusal("--host-metrics http://i:9100/metrics").contains("does not name its target"));
@@ -233,4 +233,37 @@ fn options_over_what_was_stored_are_options_over_what_was_typed() {
             .iter()
             .all(|target| target.embedded.as_ref().unwrap().profile.as_deref() == Some("extreme"))
     );
+}
+
+#[test]
+fn each_variant_is_a_system_of_each_target() {
+    let names = |line: &str| {
+        let systems = plan(line).unwrap().systems;
+        systems.iter().map(|system| format!("{} on {}", system.name, system.target)).collect::<Vec<_>>()
+    };
+    let both = "storage --variant heap --variant 'fast=using columnar'";
+    assert_eq!(names(&format!("{both} -t postgres://h/d")), ["heap on pg", "fast on pg"]);
+    assert_eq!(names(both), ["pg-heap on pg", "pg-fast on pg", "my-heap on my", "my-fast on my"]);
+    assert_eq!(names("storage"), ["pg on pg", "my on my"]);
+    assert!(refusal(&format!("{both} --variant fast=")).contains("two systems have the name pg-fast"));
+    assert!(refusal("--variant heap -w sysbench").contains("--variant is for storage"));
+
+    // Of two products the one with fewer queries goes through them more often.
+    let planned = plan(&format!("{both} --clients 8 --duration 5s --repeat 2")).unwrap();
+    let [queries, _, updates, ..] = &planned.phases[..] else { panic!("{:?}", planned.phases) };
+    assert_eq!((queries.streams[0].pass, queries.repeat), (Some(9), 2));
+    assert_eq!(queries.streams[0].clients_named("my-heap"), Some(1), "the load is for the others");
+    assert_eq!((updates.warm_up, updates.repeat), (Duration::ZERO, 1));
+    assert_eq!(planned.phases[5].streams[0].clients_named("my-heap"), Some(8));
+
+    // What was stored is the same once more, and what is said of a variant is kept for another target.
+    let again = Flags::default().specification(None, Some(planned.spec.clone())).unwrap();
+    assert_eq!(Plan::resolve(again, 1).unwrap().resolved, planned.resolved);
+    let one = plan(&format!("{both} --scale 3 -t postgres://h/d")).unwrap().spec;
+    let elsewhere = Flags { target: vec!["embedded".to_owned()], ..Flags::default() };
+    let moved = Plan::resolve(elsewhere.specification(None, Some(one)).unwrap(), 1).unwrap();
+    let data: Vec<_> =
+        moved.spec.systems.iter().map(|it| (it.name.as_str(), it.data["storage"].to_string())).collect();
+    assert_eq!(data[0], ("heap", r#"{"scale":3,"variant":"heap"}"#.to_owned()));
+    assert_eq!(data[1], ("fast", r#"{"scale":3,"variant":"fast=using columnar"}"#.to_owned()));
 }

@@ -51,7 +51,7 @@ fn tell(context: &Context, options: &Options, progress: &Progress) {
             match *step {
                 "tables" => context.console.print(&format!("Creating table '{table}'...\n")),
                 "data" => context.console.print(&format!("Inserting {rows} records into '{table}'\n")),
-                "keys" if options.create_secondary => {
+                "indexes" if options.create_secondary => {
                     context.console.print(&format!("Creating a secondary index on '{table}'...\n"));
                 }
                 _ => {}

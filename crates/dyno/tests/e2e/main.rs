@@ -23,6 +23,7 @@ mod serve;
 mod server;
 mod silent;
 mod sqlite;
+mod storage;
 mod store;
 mod stored;
 mod streams;

@@ -221,6 +221,7 @@ fn rows_take_what_was_last_read_of_them() {
                 database_bytes: None,
                 cache_bytes: None,
                 memory_bytes: None,
+                after: None,
                 tables,
             }));
         }

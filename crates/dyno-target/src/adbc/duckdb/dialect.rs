@@ -22,7 +22,7 @@ pub(in crate::adbc) static PRODUCT: Product = Product {
         // They are part of CREATE TABLE, and an index each.
         foreign_keys: ForeignKeys::Never,
         comments: Comments {
-            create: "BEGIN; {create}; COMMENT ON TABLE {table} IS '{text}'; COMMIT",
+            create: "BEGIN; {create}{options}; COMMENT ON TABLE {table} IS '{text}'; COMMIT",
             change: "COMMENT ON TABLE {table} IS '{text}'",
             drop: None,
         },

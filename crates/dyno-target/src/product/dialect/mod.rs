@@ -32,6 +32,8 @@ pub struct Dialect {
     pub keyless_options: &'static str,
     /// Names the storage engine `{engine}` behind `CREATE TABLE`; empty where there are none.
     pub engine: &'static str,
+    /// What a user writes behind `CREATE TABLE` to have the table kept in the way `{name}`: an access method, an engine.
+    pub stored_as: &'static str,
     /// Fills pages to `{percent}` behind `CREATE TABLE`; empty where that cannot be said.
     pub fill: &'static str,
     /// Spreads an empty table over the nodes, where `{table}` is its name and `id` its primary key.
@@ -126,7 +128,8 @@ pub enum ForeignKeys {
 /// How a table says `{text}` of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Comments {
-    /// Does the `CREATE TABLE` that is `{create}`, so that the table is never there without its comment.
+    /// Does the `CREATE TABLE` that is `{create}` with the `{options}` behind it, so that the table is never there without its
+    /// comment.
     pub create: &'static str,
     pub change: &'static str,
     /// Drops the comment of a table that was dropped, where it does not go with the table.
@@ -247,13 +250,14 @@ impl Bulk {
 }
 
 impl Comments {
-    /// Makes a table with this comment, if it has one, by `create`.
+    /// Makes a table with this comment, if it has one, by `create` with what stands behind it.
     #[must_use]
-    pub fn create(&self, create: &str, table: &str, text: &str) -> String {
+    pub fn create(&self, [create, options]: [&str; 2], table: &str, text: &str) -> String {
         if text.is_empty() {
-            return create.to_owned();
+            return format!("{create}{options}");
         }
-        self.create.replace("{create}", create).replace("{table}", table).replace("{text}", text)
+        let commented = self.create.replace("{table}", table).replace("{text}", text);
+        commented.replace("{create}", create).replace("{options}", options)
     }
 
     /// The statement that drops the comment of a table that was dropped.

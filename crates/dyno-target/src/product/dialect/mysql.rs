@@ -12,6 +12,7 @@ impl Dialect {
         auto_increment: AutoIncrement::AutoIncrement,
         // Relatives that have no engines take theirs for a comment.
         engine: " /*! ENGINE = {engine} */",
+        stored_as: "ENGINE = {name}",
         fill: "",
         sequence: None,
         index_of_table: true,
@@ -22,7 +23,7 @@ impl Dialect {
             on: "SET SESSION foreign_key_checks = 1",
         },
         comments: Comments {
-            create: "{create} COMMENT = '{text}'",
+            create: "{create} COMMENT = '{text}'{options}",
             change: "ALTER TABLE {table} COMMENT = '{text}'",
             drop: None,
         },
@@ -37,7 +38,11 @@ impl Dialect {
         // Each load is to commit by itself, whatever the server's default. `unique_checks` stays as it is: there is no
         // second unique index to check, the rows come in the key's order, and without it MariaDB loads an empty table by
         // way of temporary files, which takes half as long again.
-        load_session: &["SET SESSION autocommit = 1"],
+        // An engine that is not there is to be refused, and not replaced by another.
+        load_session: &[
+            "SET SESSION autocommit = 1",
+            "SET SESSION sql_mode = CONCAT(@@sql_mode, ',NO_ENGINE_SUBSTITUTION')",
+        ],
         // MySQL's (of SELECT), MariaDB's, and those of OceanBase, which are 10 s and 24 h by default; microseconds.
         unlimited_session: &[
             "SET SESSION max_execution_time = 0",

@@ -16,6 +16,7 @@ impl Dialect {
         table_options: "",
         keyless_options: "",
         engine: "",
+        stored_as: "USING {name}",
         fill: " WITH (fillfactor={percent})",
         distribute: None,
         // Where the column has no sequence, nothing happens.
@@ -27,7 +28,7 @@ impl Dialect {
         foreign_keys: ForeignKeys::AfterLoad,
         comments: Comments {
             // Statements that are sent together are done together or not at all.
-            create: "{create}; COMMENT ON TABLE {table} IS '{text}'",
+            create: "{create}{options}; COMMENT ON TABLE {table} IS '{text}'",
             change: "COMMENT ON TABLE {table} IS '{text}'",
             drop: None,
         },

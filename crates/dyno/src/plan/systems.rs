@@ -1,4 +1,5 @@
-//! The databases of a run: their names, where they are, what is run on each, and where their hosts are read.
+//! What is run and compared: the databases with their names and where they are, what is run on each, and where their hosts
+//! are read.
 
 use std::path::PathBuf;
 
@@ -16,11 +17,13 @@ use crate::secrets;
 /// Settings of an embedded server where none are named: durable, and sized to the machine.
 const PROFILE_DEFAULT: &str = "production";
 
-/// One database under test.
+/// What is compared with others: a database, and the data on it. Several may be on one database, each with tables of its own.
 #[derive(Debug)]
-pub(crate) struct TargetPlan {
+pub(crate) struct SystemPlan {
     /// The short name in the report.
     pub(crate) name: String,
+    /// The name of its database, which others may have too.
+    pub(crate) target: String,
     pub(crate) source: TargetSource,
     /// Dialects differ, so each has its own.
     pub(crate) benchmark: Box<dyn Benchmark>,
@@ -29,13 +32,13 @@ pub(crate) struct TargetPlan {
 }
 
 /// Which database.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum TargetSource {
     Embedded { server: Option<ServerSpec>, profile: Profile, directory: Option<PathBuf> },
     Named(Box<Target>),
 }
 
-impl TargetPlan {
+impl SystemPlan {
     pub(crate) fn capabilities(&self) -> Capabilities {
         self.source.capabilities()
     }
@@ -105,8 +108,8 @@ fn one_workload(named: &str) -> Result<String, Failure> {
     }
 }
 
-/// The targets with what is run on each. Their URLs are left in the specification without passwords.
-pub(super) fn resolve(spec: &mut RunSpec) -> Result<Vec<TargetPlan>, Failure> {
+/// The systems, those of a target together. The URLs of targets are left in the specification without passwords.
+pub(super) fn resolve(spec: &mut RunSpec) -> Result<Vec<SystemPlan>, Failure> {
     let streams = spec.phases.iter().flat_map(|phase| &phase.streams);
     let named = streams.filter(|stream| !stream.has_texts());
     let mut selection: Option<Selection> = None;
@@ -131,37 +134,38 @@ pub(super) fn resolve(spec: &mut RunSpec) -> Result<Vec<TargetPlan>, Failure> {
         let known = spec.targets.iter().map(|target| target.name.as_str());
         return Err(Failure::no_target("a system's target", &system.target, known));
     }
-    let mut plans: Vec<TargetPlan> = Vec::new();
+    let mut plans: Vec<SystemPlan> = Vec::new();
     for target in &mut spec.targets {
-        let mut systems = spec.systems.iter_mut().filter(|system| system.target == target.name);
-        let Some(system) = systems.next() else {
+        let systems = spec.systems.iter_mut().filter(|system| system.target == target.name);
+        let systems: Vec<&mut SystemSpec> = systems.collect();
+        if systems.is_empty() {
             return Err(Failure::wrong(format!(
                 "no system is on the target {}: leave it out, or name one",
                 target.name
             )));
-        };
-        if systems.next().is_some() {
-            return Err(Failure::wrong(format!(
-                "two systems are on the target {}: one is possible",
-                target.name
-            )));
         }
-        if !system.name.is_empty() && system.name != target.name {
-            return Err(Failure::wrong(format!(
-                "the system {} has the name of its target, {}",
-                system.name, target.name
-            )));
-        }
-        system.name.clone_from(&target.name);
         let source = source(target)?;
         let host_metrics = target.host_metrics.as_deref().map(NodeExporter::parse).transpose()?;
         target.host_metrics = host_metrics.as_ref().map(|exporter| exporter.url().to_owned());
-        plans.push(TargetPlan {
-            name: target.name.clone(),
-            benchmark: benchmark(system, selection.as_ref(), &source.capabilities())?,
-            source,
-            host_metrics,
-        });
+        for system in systems {
+            if system.name.is_empty() {
+                system.name.clone_from(&target.name);
+            }
+            check_name(&system.name)?;
+            if plans.iter().any(|other| other.name == system.name) {
+                return Err(Failure::advised(
+                    format!("two systems have the name {}", system.name),
+                    "give each its own `name`; where it has none, it is called as its target is",
+                ));
+            }
+            plans.push(SystemPlan {
+                name: system.name.clone(),
+                target: target.name.clone(),
+                benchmark: benchmark(system, selection.as_ref(), &source.capabilities())?,
+                source: source.clone(),
+                host_metrics: host_metrics.clone(),
+            });
+        }
     }
     Ok(plans)
 }

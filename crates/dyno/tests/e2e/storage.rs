@@ -1,0 +1,215 @@
+//! One table kept in several ways, each a system of one target: what each can do is measured, what one cannot is told.
+
+use dyno_test_servers::MysqlProduct;
+use serde_json::Value;
+
+use crate::home::Home;
+use crate::mysql;
+use crate::report::Report;
+use crate::server::{database, shared, value};
+
+/// A short run.
+const RUN: [&str; 10] =
+    ["run", "storage", "--scale", "1", "--clients", "2", "--duration", "500ms", "--warm-up", "0s"];
+
+/// The cell of a variant in a row of the table.
+fn cell<'a>(report: &'a Report, group: &str, name: &str, system: &str) -> &'a Value {
+    let variants = &report.document()["variants"];
+    let systems = variants["systems"].as_array().unwrap();
+    let place = systems.iter().position(|known| known == system).unwrap();
+    let rows = variants["rows"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["group"] == group && row["name"] == name);
+    &row.unwrap_or_else(|| panic!("{group} {name}: {variants:#}"))["cells"][place]
+}
+
+fn value_of(report: &Report, group: &str, name: &str, system: &str) -> Option<f64> {
+    cell(report, group, name, system)["value"].as_f64()
+}
+
+/// What a variant could not do, and what was said to it.
+fn not_done(report: &Report) -> Vec<(&str, &str, &str)> {
+    let all = report.document()["not_done"].as_array().map(Vec::as_slice).unwrap_or_default();
+    all.iter()
+        .map(|it| {
+            let text = |key: &str| it[key].as_str().unwrap();
+            (text("target"), text("what"), text("said"))
+        })
+        .collect()
+}
+
+/// All that is measured of a variant that can do everything.
+fn assert_whole(report: &Report, system: &str, queries: &[&str]) {
+    let figures =
+        [("size", "table bytes"), ("size", "bytes per row"), ("updates", "time"), ("tpcb", "throughput")];
+    let reads = ["point-read", "point-read-after"].map(|series| (series, "throughput"));
+    for (group, name) in [("build", "data")].into_iter().chain(figures).chain(reads) {
+        assert!(value_of(report, group, name, system) > Some(0.0), "{system}: {group} {name}");
+    }
+    for series in ["queries", "queries-after"] {
+        for query in queries {
+            assert!(value_of(report, series, query, system) > Some(0.0), "{system}: {series} {query}");
+        }
+    }
+    let of_series = |it: &&Value| it["target"] == system && it["passes"].is_object();
+    let passes: Vec<&Value> = report.series().iter().filter(of_series).collect();
+    assert_eq!(passes.len(), 2);
+    for query in passes.iter().flat_map(|it| it["passes"]["queries"].as_array().unwrap()) {
+        assert_eq!(query["differs"], Value::Null, "{system}: {query:#}");
+    }
+    let checks = report.document()["checks"].as_array().unwrap();
+    let own: Vec<&Value> = checks.iter().filter(|check| check["target"] == system).collect();
+    assert!(own.iter().any(|check| check["name"] == "every-update-is-there"), "{own:#?}");
+    assert!(own.iter().any(|check| check["name"] == "history-holds-every-commit"), "{own:#?}");
+    assert!(own.iter().all(|check| check["passed"] == true), "{own:#?}");
+}
+
+#[test]
+fn variants_of_postgresql_are_measured_side_by_side() {
+    let Some(server) = shared() else { return };
+    let (home, target) = (Home::new(), database(&server, "storage"));
+    let partitions = "parts=partition by hash (aid); \
+                      create table {table}_0 partition of {table} for values with (modulus 2, remainder 0); \
+                      create table {table}_1 partition of {table} for values with (modulus 2, remainder 1)";
+    let variants = [
+        "heap",
+        "indexed=index(abalance)",
+        "loose=with (fillfactor=50); set work_mem = '1MB'; no keys",
+        partitions,
+        "columnar=using columnar",
+        "wrong=index(no_such_column)",
+    ];
+    let mut words =
+        [&RUN[..], &["--json", "--target", &target, "--workers", "1", "--updates", "150"]].concat();
+    words.extend(variants.iter().flat_map(|variant| ["--variant", *variant]));
+    let report = home.dyno(&words).expect(0).report();
+    let names: Vec<&str> = report.document()["targets"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|it| it["name"].as_str())
+        .collect();
+    assert_eq!(names, ["heap", "indexed", "loose", "parts", "columnar", "wrong"]);
+    let queries =
+        ["top-100", "top-100 (1 worker)", "first-3", "count-by-branch", "count-by-branch (1 worker)"];
+    for system in ["heap", "indexed", "loose", "parts", "wrong"] {
+        assert_whole(&report, system, &queries);
+    }
+    let [columnar, wrong] = &not_done(&report)[..] else { panic!("{:?}", not_done(&report)) };
+    assert_eq!((columnar.0, columnar.1), ("columnar", "tables"));
+    assert!(columnar.2.contains("access method \"columnar\" does not exist"), "{columnar:?}");
+    assert!(columnar.2.contains("CREATE EXTENSION"), "{columnar:?}");
+    assert_eq!((wrong.0, wrong.1), ("wrong", "indexes"));
+    assert!(wrong.2.contains("no_such_column"), "{wrong:?}");
+    // What is not done is a row of the table, and nothing else of that variant is measured.
+    assert!(cell(&report, "build", "tables", "columnar")["not_done"].is_string());
+    assert!(cell(&report, "build", "indexes", "wrong")["not_done"].is_string());
+    assert!(value_of(&report, "queries", "top-100", "columnar").is_none());
+    // What was said of the tables has come to them.
+    let ratio = |name: &str, system: &str| cell(&report, "size", name, system)["ratio"].as_f64().unwrap();
+    assert!(ratio("table bytes", "loose") > 1.5 && ratio("index bytes", "indexed") > 1.1);
+    assert!(ratio("index bytes", "loose") < 0.1);
+    let asked = |sql: &str| value(&server, "storage", sql);
+    let part: u64 = asked("SELECT count(*) FROM storage_parts_accounts_0").parse().unwrap();
+    assert!((40_000..60_000).contains(&part), "{part}");
+    let keys =
+        "SELECT count(*) FROM pg_index WHERE indisprimary AND indrelid::regclass::text LIKE 'storage_loose%'";
+    assert_eq!(asked(keys), "0");
+}
+
+#[test]
+fn tables_are_used_again_until_they_were_written_to() {
+    let Some(server) = shared() else { return };
+    let (home, target) = (Home::new(), database(&server, "storage_again"));
+    let run = |words: &[&str]| {
+        let one = ["--target", &target, "--variant", "a=with (fillfactor=90)", "--variant", "b=", "--json"];
+        home.dyno(&[&["run"], words, &one].concat())
+    };
+    let read = ["--workload", "storage/queries", "--scale", "1", "--repeat", "1", "--warm-up", "0s"];
+    let made = |report: &Report, system: &str| {
+        let steps = report.document()["prepare"].as_array().unwrap();
+        steps.iter().filter(|step| step["target"] == system).count()
+    };
+    let report = run(&read).expect(0).report();
+    assert!(made(&report, "a") > 3 && made(&report, "b") > 3);
+    let report = run(&read).expect(0).report();
+    assert_eq!((made(&report, "a"), made(&report, "b")), (0, 0), "both are as they were made");
+    // A preparation that was broken off, and a variant that is another now.
+    value(&server, "storage_again", "COMMENT ON TABLE storage_b_tellers IS 'dyno storage/1 unfinished'");
+    let report = run(&read).expect(0).report();
+    assert!(made(&report, "a") == 0 && made(&report, "b") > 3);
+    let write = ["--workload", "storage/updates", "--scale", "1"];
+    assert_eq!(made(&run(&write).expect(0).report(), "a"), 0);
+    let report = run(&read).expect(0).report();
+    assert!(made(&report, "a") > 3 && made(&report, "b") > 3, "the updates are not what is measured");
+    let refused = run(&["--workload", "storage/queries", "--scale", "2"]).expect(1).err;
+    assert!(refused.contains("has scale 1, not 2"), "{refused}");
+    value(&server, "storage_again", "COMMENT ON TABLE storage_a_accounts IS 'ours'");
+    let refused = run(&[&read[..], &["--prepare"]].concat()).expect(1).err;
+    assert!(refused.contains("storage_a_accounts is there and dyno has not made it"), "{refused}");
+}
+
+#[test]
+fn an_embedded_server_is_one_for_all_its_variants() {
+    if shared().is_none() {
+        return;
+    }
+    let home = Home::new();
+    let words = ["--workload", "storage/point-read", "--variant", "a=", "--variant", "b=no keys", "--json"];
+    let report = home.dyno(&[&RUN[..1], &words, &RUN[2..]].concat()).expect(0).report();
+    let targets = report.document()["targets"].as_array().unwrap();
+    let urls: Vec<&Value> = targets.iter().map(|target| &target["url"]).collect();
+    assert!(urls.len() == 2 && urls[0] == urls[1], "{urls:?}");
+    assert!(
+        value_of(&report, "point-read", "throughput", "a")
+            > value_of(&report, "point-read", "throughput", "b")
+    );
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused_before_a_server_is_asked() {
+    let home = Home::new();
+    let refused = |words: &[&str]| home.dyno(&[&["run"], words].concat()).expect(1).err;
+    let nowhere = ["--target", "postgres://nobody@127.0.0.1:1/none"];
+    for (words, why) in [
+        (["storage", "--variant", "a-b=using heap"], "is no name for a variant"),
+        (["storage", "--variant", "a=index()"], "index without columns"),
+        (["tpcb", "--variant", "heap"], "--variant is for storage"),
+        (["storage", "--updates", "100001"], "--updates=100001 is out of range"),
+        (["storage", "--scale", "1.5"], "a whole number"),
+    ] {
+        let told = refused(&[&words[..], &nowhere].concat());
+        assert!(told.contains(why), "{words:?}: {told}");
+    }
+    let twice = refused(&[&["storage", "--variant", "a=", "--variant", "a=no keys"][..], &nowhere].concat());
+    assert!(twice.contains("two systems have the name a"), "{twice}");
+    let cold = refused(&["storage", "--variant", "a=", "--variant", "b=", "--cold"]);
+    assert!(cold.contains("which several systems share"), "{cold}");
+}
+
+#[test]
+fn engines_of_mysql_are_measured_side_by_side() {
+    for product in MysqlProduct::tested().iter().copied().filter(|product| *product != MysqlProduct::SeekDb) {
+        let Some(server) = mysql::shared(product) else { continue };
+        let (home, target) = (Home::new(), mysql::database(&server, "storage"));
+        let mut words = [&RUN[..], &["--json", "--target", &target, "--updates", "150"]].concat();
+        for variant in [
+            "InnoDB",
+            "MyISAM",
+            "parts=partition by hash (aid) partitions 4",
+            "nope",
+            "wrong=no keys; row_format=x",
+        ] {
+            words.extend(["--variant", variant]);
+        }
+        let report = home.dyno(&words).expect(0).report();
+        for system in ["InnoDB", "MyISAM", "parts"] {
+            assert_whole(&report, system, &["top-100", "first-3", "count-by-branch"]);
+        }
+        let [nope, wrong] = &not_done(&report)[..] else { panic!("{:?}", not_done(&report)) };
+        assert!(
+            nope.0 == "nope" && nope.1 == "tables" && nope.2.contains("Unknown storage engine"),
+            "{nope:?}"
+        );
+        assert!(wrong.0 == "wrong" && wrong.1 == "tables", "{wrong:?}");
+    }
+}
