@@ -2,7 +2,16 @@ import { describe, expect, test } from "vitest";
 import { linearAxis, logAxis } from "../src/charts/bars";
 import { readReport } from "../src/columns";
 import type { Passes } from "../src/document";
-import { answersText, notRun, queryNames, speedUp, spreadOf, studentT, timesOf, withoutTime } from "../src/queries";
+import {
+  answersText,
+  notRun,
+  queryNames,
+  speedUp,
+  spreadOf,
+  studentT,
+  timesOf,
+  withoutTime,
+} from "../src/queries";
 import { areQuerySets, caveatOf, isQuerySet } from "../src/reading";
 import { syntheticReport } from "./fixture";
 import { passesReport } from "./passes";

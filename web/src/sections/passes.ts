@@ -18,12 +18,7 @@ export function passesParts(report: Report, series: Series): Child[] {
       el("p", { class: "detail" }, none),
     ];
   }
-  return [
-    headline(passes, isLive(report)),
-    figures(passes),
-    each(passes),
-    answers(passes),
-  ];
+  return [headline(passes, isLive(report)), figures(passes), each(passes), answers(passes)];
 }
 
 export function caveat(workload: string): Child {

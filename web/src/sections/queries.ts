@@ -309,7 +309,9 @@ function figuresTable(name: string, names: string[], shown: Side[], base: Side):
 /** What is known of the answers to a query. */
 function answersOf(shown: Side[], all: (QueryTimes | undefined)[], several: boolean): Child {
   const whose = (index: number) => (several ? `${shown[index]?.lane.label}: ` : "");
-  const differing = all.flatMap((own, index) => (own?.differs == null ? [] : `${whose(index)}${own.differs}`));
+  const differing = all.flatMap((own, index) =>
+    own?.differs == null ? [] : `${whose(index)}${own.differs}`,
+  );
   if (differing.length > 0)
     return el("span", { class: "severity invalid" }, icon("fail"), differing.join("; "));
   const failed = all.flatMap((own, index) => (own?.failure == null ? [] : `${whose(index)}${own.failure}`));
