@@ -246,6 +246,7 @@ mod tests {
             index_bytes: Some(200),
             logged: None,
             indexed: None,
+            analyzed: None,
         };
         Event::Data(Data {
             target: target.to_owned(),

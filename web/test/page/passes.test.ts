@@ -92,7 +92,7 @@ describe.skipIf(executable === undefined)("the page of a query set", () => {
     expect(text).not.toMatch(/\bNaN\b|\bnull\b|undefined|Infinity/);
     const groups = page.locator('[data-chart="queries"] .bar-group');
     expect(await groups.count()).toBe(22);
-    expect(await groups.nth(16).innerText()).toContain("not run");
+    expect(await groups.nth(16).innerText()).toContain("over the limit");
     // What did not run has no bar, and what did has one as long as its time.
     expect(await groups.nth(16).locator(".bar-length").count()).toBe(2);
     const widths = await groups

@@ -45,7 +45,7 @@ impl Answer {
             // Millions of rows may pass through here: most values need no copy.
             row.for_each(|field| match field {
                 Field::Text(text) if answer::is_normal(text.trim_ascii()) => {
-                    digester.value(text.trim_ascii())
+                    digester.value(text.trim_ascii());
                 }
                 other => digester.value(answer::normal(&other.to_string()).as_bytes()),
             });
@@ -135,7 +135,7 @@ mod tests {
     /// Of a row behind so many others without a column.
     fn digest(kept: usize, row: &[&str]) -> Digest {
         let mut answer = Answer { rows: vec![Vec::new(); kept], ..Answer::default() };
-        answer.row(Row::from(&Texts(row) as &dyn Fields));
+        answer.row(Row::from(&Texts(row) as &dyn Fields), false);
         answer.digester.digest()
     }
 
@@ -156,13 +156,13 @@ mod tests {
     fn the_first_answer_is_kept_and_others_to_its_text_are_counted() {
         let answer = |value: &str| {
             let mut answer = Answer::default();
-            answer.row(Row::from(&Texts(&[value]) as &dyn Fields));
+            answer.row(Row::from(&Texts(&[value]) as &dyn Fields), false);
             answer
         };
         let answers = Answers::default();
         for (sql, value) in [("a", "1"), ("a", "1"), ("a", "2"), ("b", "3")] {
             let (sql, parameters) = (sql.to_owned(), vec![value.to_owned()]);
-            let query = Query { place: 0, sql, parameters, kind: QueryKind::Read };
+            let query = Query { place: 0, sql, parameters, kind: QueryKind::Read, any_rows: false };
             answers.keep(&query, answer(value));
         }
         let kept = answers.take(&["Q".to_owned()]);

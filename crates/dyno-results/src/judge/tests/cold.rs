@@ -28,6 +28,7 @@ fn run(about: &str, cold: Option<Cold>, read: Option<f64>) -> Report {
         cache_bytes: None,
         memory_bytes: None,
         tables: vec![table],
+        after: None,
     }));
     if let Some(per_second) = read {
         fixture.grow("host", "server_disk_read_bytes_total", per_second);
