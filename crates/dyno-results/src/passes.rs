@@ -103,9 +103,10 @@ fn query(series: &Series, passes: &[&StageResult], name: &str, known: &Report) -
     let times_s: Vec<Option<f64>> = passes.iter().map(|pass| time_s(pass, name)).collect();
     let answers = || known.answers.iter().filter(|it| it.series == series.name && it.answer.query == name);
     let answer = answers().find(|it| it.target == series.target);
+    let is_trusted = |it: &Answer| it.answer.wrong.is_none() && it.answer.changed == 0;
     let is_counterpart = |it: &&Answer| {
         let same = |own: &Answer| answer::same_parameters(&own.answer, &it.answer);
-        it.target != series.target && answer.is_some_and(same)
+        it.target != series.target && is_trusted(it) && answer.is_some_and(same)
     };
     let is_own =
         |it: &&QueryFailure| it.target == series.target && it.series == series.name && it.query == name;
@@ -120,7 +121,7 @@ fn query(series: &Series, passes: &[&StageResult], name: &str, known: &Report) -
         rows: answer.map(|answer| answer.answer.count),
         validated: answer.and_then(|answer| answer.answer.validated),
         compared: answers().any(|it| is_counterpart(&it)),
-        differs: answer.and_then(|answer| differs(answer, answers().next())),
+        differs: answer.and_then(|answer| differs(answer, answers().find(|it| is_trusted(it)))),
     }
 }
 

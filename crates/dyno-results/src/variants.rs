@@ -212,8 +212,11 @@ impl<'a> Table<'a> {
             self.report.notices.iter().filter(|notice| {
                 notice.target.as_deref() == Some(system) && notice.stage.is_some_and(of_series)
             });
-        let start = if query.is_empty() { String::new() } else { format!("{query} failed: ") };
-        notices.find_map(|notice| notice.text.strip_prefix(&start)).map(str::to_owned)
+        let of_query = |text: &str| {
+            let (failed, said) = text.split_once(" failed: ")?;
+            (query.is_empty() || failed == query).then(|| said.to_owned())
+        };
+        notices.find_map(|notice| of_query(&notice.text))
     }
 }
 

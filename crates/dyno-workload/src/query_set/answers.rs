@@ -34,7 +34,6 @@ impl Answer {
         if is_any {
             return;
         }
-        self.count += 1;
         let digester = &mut self.digester;
         if self.rows.len() < ROWS_KEPT {
             let mut values = Vec::with_capacity(self.columns);
@@ -168,6 +167,7 @@ mod tests {
         let kept = answers.take(&["Q".to_owned()]);
         let [only] = &kept[..] else { panic!("{kept:?}") };
         assert_eq!((only.sql.as_str(), only.rows[0][0].as_str(), only.changed), ("a", "1", 1));
+        assert_eq!(only.count, 1);
         assert_eq!(only.parameters.as_deref(), Some(&["1".to_owned()][..]));
         assert!(answers.take(&["Q".to_owned()]).is_empty());
     }

@@ -79,6 +79,10 @@ impl QueryFolder {
                 let line = text[..before].matches('\n').count() + 1;
                 QueryFolderError::NoValue { file: name.clone(), line, name: of }
             })?;
+            // A value may have ended the statement.
+            if text::statement(&replaced.sql) == Err(NoQuery::Several) {
+                return Err(QueryFolderError::Several(name.clone()));
+            }
             let kind = text::kind(&replaced.sql);
             Ok(Query { place, sql: replaced.sql, parameters: replaced.values, kind, any_rows: false })
         };
@@ -182,6 +186,7 @@ mod tests {
         assert!(folder.queries[1].parameters.is_empty());
         let refused = |values: &[(&str, &str)]| with_values(&texts, values).unwrap_err().to_string();
         assert!(refused(&[("n", "5")]).starts_with("a.sql has a parameter :day in line 3"));
+        assert!(refused(&[("n", "5; drop table t"), ("day", "x")]).contains("a.sql"));
         let unused = refused(&[("n", "5"), ("day", "x"), ("dya", "x")]);
         assert_eq!(unused, "no query has a parameter :dya, for which -D dya=… gives a value");
     }

@@ -62,6 +62,8 @@ pub(crate) fn statements(text: &str) -> Vec<String> {
     for (piece, text) in pieces(text, false) {
         match piece {
             Piece::Semicolon => all.push(String::new()),
+            // It would hide what follows in the same line.
+            Piece::Comment if !is_hint(text) => all.iter_mut().last().into_iter().for_each(|it| it.push(' ')),
             _ => all.iter_mut().last().into_iter().for_each(|statement| statement.push_str(text)),
         }
     }
@@ -71,11 +73,16 @@ pub(crate) fn statements(text: &str) -> Vec<String> {
 
 /// What a statement does, as far as its words tell: what a function does that it calls is not known.
 pub(super) fn kind(statement: &str) -> QueryKind {
-    let bare: Vec<&str> = pieces(statement, false)
-        .into_iter()
-        .filter(|(piece, _)| *piece == Piece::Code)
-        .map(|(_, text)| text)
-        .collect();
+    // Whether a backslash escapes a quote is known to the server alone: what writes by one reading may write.
+    match [false, true].map(|escapes| kind_of(&pieces(statement, escapes))) {
+        [QueryKind::Read, other] => other,
+        [kind, _] => kind,
+    }
+}
+
+fn kind_of(pieces: &[(Piece, &str)]) -> QueryKind {
+    let bare: Vec<&str> =
+        pieces.iter().filter(|(piece, _)| *piece == Piece::Code).map(|(_, text)| *text).collect();
     let bare = bare.join(" ").to_ascii_lowercase();
     let mut words = bare.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty());
     let first = words.next().unwrap_or_default();
@@ -86,13 +93,18 @@ pub(super) fn kind(statement: &str) -> QueryKind {
     }
 }
 
+/// A comment that the server reads.
+fn is_hint(comment: &str) -> bool {
+    comment.starts_with("/*+") || comment.starts_with("/*!")
+}
+
 /// The only statement among pieces; `None` is the reason where quotes do not end.
 fn only<'t>(text: &'t str, pieces: &[(Piece, &'t str)]) -> Result<&'t str, Option<NoQuery>> {
     let offset = |piece: &str| piece.as_ptr() as usize - text.as_ptr() as usize;
     let says = |(piece, text): &&(Piece, &str)| match piece {
         Piece::Code => !text.trim().is_empty(),
         Piece::Quoted => true,
-        Piece::Comment => text.starts_with("/*+") || text.starts_with("/*!"),
+        Piece::Comment => is_hint(text),
         Piece::Semicolon => false,
     };
     if never_ends(pieces) {
@@ -193,6 +205,14 @@ fn is_closed(quoted: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_writes_by_one_reading_of_a_backslash_does_not_only_read() {
+        let hidden =
+            r"with a as (select E'it\'s'), b as (delete from t where c = 'x' returning 1) select * from b";
+        assert_eq!(kind(hidden), QueryKind::Other);
+        assert_eq!(kind(r"select 'C:\'"), QueryKind::Read);
+    }
 
     #[test]
     fn one_statement_is_what_is_left_of_comments_and_a_semicolon() {

@@ -10,6 +10,9 @@ const NAME_LENGTH_MAX: usize = 24;
 /// Stands for the accounts in a statement.
 const TABLE: &str = "{table}";
 
+/// Words of settings with which the same names would stand for other tables, or for those of another user.
+const MOVES: [&str; 4] = ["search_path", "schema", "role", "authorization"];
+
 /// A way to keep the accounts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Variant {
@@ -39,6 +42,11 @@ pub enum VariantError {
     Name(String),
     #[error("the variant {0} has an index without columns: write index(abalance), or index(bid, abalance)")]
     Index(String),
+    #[error(
+        "the variant {0} may not `{1}`: dyno looks for its tables where the target's own session does; name another database \
+         or user in the target"
+    )]
+    Elsewhere(String, String),
     #[error("the variant {0} names two access methods or engines: {1} and {2}")]
     Twice(String, String, String),
 }
@@ -90,6 +98,9 @@ impl Variant {
         if clause.contains(TABLE) {
             self.statements.push(clause);
         } else if word == "set" {
+            if lower.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).any(|it| MOVES.contains(&it)) {
+                return Err(VariantError::Elsewhere(self.name.clone(), clause));
+            }
             self.settings.push(clause);
         } else if matches!(lower.as_str(), "no keys" | "no key") {
             self.keys = false;
@@ -167,6 +178,10 @@ mod tests {
         );
         assert_eq!(all.options("USING {name}"), "using columnar with (a = 'x;y')");
         assert_eq!(all.indexes, ["bid, abalance", "abalance"]);
+        let elsewhere = Variant::parse("a=set search_path = other").unwrap_err();
+        assert_eq!(elsewhere, VariantError::Elsewhere("a".to_owned(), "set search_path = other".to_owned()));
+        let commented = Variant::parse("a=using heap -- as ever\n").unwrap();
+        assert_eq!(commented.options, "using heap");
         assert_eq!((all.keys, &all.settings[..]), (false, &["SET work_mem = '64MB'".to_owned()][..]));
         let partition =
             "create table storage_all_accounts_1 partition of storage_all_accounts default".to_owned();

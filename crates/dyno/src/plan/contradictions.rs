@@ -19,10 +19,14 @@ pub(super) fn refuse(systems: &[SystemPlan], phases: &[PhasePlan]) -> Result<(),
         let is_same_place = |other: &&SystemPlan| {
             other.target == system.target || (other.url().is_some() && other.url() == system.url())
         };
-        let is_same = |other: &&SystemPlan| {
-            is_same_place(other) && other.benchmark.variant() == system.benchmark.variant()
+        let variant = system.benchmark.variant();
+        let is_same_variant = |other: &SystemPlan| match (other.benchmark.variant(), variant) {
+            // Names of tables have no case.
+            (Some(one), Some(other)) => one.eq_ignore_ascii_case(other),
+            (one, other) => one == other,
         };
-        if let Some(other) = systems[..at].iter().find(is_same).filter(|_| writes) {
+        let is_same = |other: &&SystemPlan| is_same_place(other) && is_same_variant(other);
+        if let Some(other) = systems[..at].iter().find(is_same).filter(|_| writes || variant.is_some()) {
             return Err(Failure::same_database(&other.name, &system.name));
         }
         let shares = |other: &&SystemPlan| other.target == system.target;
