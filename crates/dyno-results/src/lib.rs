@@ -7,6 +7,7 @@ pub mod comparison;
 pub mod decimate;
 pub mod document;
 pub mod event;
+pub mod fnv1a;
 pub mod fold;
 pub mod format;
 mod headline;

@@ -4,14 +4,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::HookTime;
+use crate::fnv1a;
 
 /// Real rows that are so many times more or fewer than planned are marked.
 pub const ROWS_OFF_MIN: f64 = 10.0;
 /// Lines of a plan that are compared.
 const LINES_MAX: usize = 2_000;
-/// Of the digest (FNV-1a, 64 bits).
-const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;
 
 /// The plan of a query, taken apart from the passes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -98,7 +96,7 @@ impl Plan {
         let lines = self.lines();
         let bytes =
             lines.iter().flat_map(|(depth, line)| depth.to_le_bytes().into_iter().chain(line.bytes()));
-        let digest = bytes.fold(FNV_OFFSET, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(FNV_PRIME));
+        let digest = fnv1a::mixed(fnv1a::START, bytes);
         (!lines.is_empty()).then(|| format!("{digest:016x}"))
     }
 

@@ -238,6 +238,7 @@ mod tests {
     use crate::event::{Event, Stamped};
     use crate::event::{Pool, StageKind};
     use crate::fixture::{Fixture, FixtureStage, clean_fixture, interval, saturated_ladder};
+    use crate::fnv1a;
 
     /// A ramp whose host is read, with all its counters.
     fn ramp() -> Fixture {
@@ -307,10 +308,7 @@ mod tests {
         let (mut fold, mut marks) = (Fold::new(), Marks::default());
         ramp().events.iter().for_each(|stamped| fold.add(stamped));
         let block = fold.block(&mut marks).unwrap();
-        // FNV-1a.
-        let hash = block.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-        });
+        let hash = fnv1a::mixed(fnv1a::START, block.iter().copied());
         assert_eq!((FORMAT, hash), (1, 5_929_203_011_457_161_160));
     }
 

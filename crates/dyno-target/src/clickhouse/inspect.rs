@@ -10,10 +10,9 @@ use dyno_results::event;
 use crate::connection::{Connection, QueryError, TextRow};
 use crate::inspect::place::{is_of_this_machine, over_bridge};
 use crate::inspect::{
-    Identity, Inspector, Limit, Limits, NOT_SHOWN, ReadStatistics, ServerProcess, Sizes, Statistics, known,
+    Identity, Inspector, Limit, Limits, ReadStatistics, ServerProcess, Sizes, Statistics, known, shown_value,
 };
 use crate::product::Recognised;
-use crate::settings::is_secret;
 
 pub(super) static INSPECTOR: Inspector = Inspector {
     identity,
@@ -105,7 +104,7 @@ fn settings(connection: &mut Connection, recognised: &Recognised) -> Result<Vec<
 
 fn setting(row: &TextRow, recognised: &Recognised) -> Option<event::Setting> {
     let name = row.text(0)?.to_owned();
-    let shown = |at| row.text(at).map(|value| if is_secret(&name) { NOT_SHOWN } else { value }.to_owned());
+    let shown = |at| row.text(at).map(|value| shown_value(&name, value));
     Some(event::Setting {
         value: shown(1)?,
         unit: None,

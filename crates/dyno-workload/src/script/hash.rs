@@ -1,14 +1,13 @@
 //! The functions `hash_fnv1a`, `hash_murmur2` and `permute`.
 
+use dyno_results::fnv1a;
+
 use super::random::Prng;
 
 /// FNV-1a over the value's eight bytes, lowest first.
 #[must_use]
 pub fn hash_fnv1a(value: i64, seed: i64) -> i64 {
-    const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
-    const PRIME: u64 = 0x100_0000_01b3;
-    let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(PRIME);
-    value.to_le_bytes().into_iter().fold(OFFSET_BASIS ^ seed as u64, mix) as i64
+    fnv1a::mixed(fnv1a::START ^ seed as u64, value.to_le_bytes()) as i64
 }
 
 /// MurmurHash2, its 64-bit variant, over the value's eight bytes.

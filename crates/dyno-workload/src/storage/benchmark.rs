@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use dyno_engine::workload::Workload;
 use dyno_results::event::{QueryAnswer, RunningQuery};
+use dyno_results::fnv1a;
 use dyno_results::format::grouped;
 use dyno_target::catalog::{self, Names};
 use dyno_target::connection::{Connection, QueryError};
@@ -52,11 +53,8 @@ struct Recipe {
 
 impl StorageBenchmark {
     fn recipe(&self, scale: u32) -> Recipe {
-        // FNV-1a, in the 53 bits that every reader of JSON knows.
-        let text = format!("{:?}", self.variant);
-        let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
+        let hash = fnv1a::mixed(fnv1a::START, format!("{:?}", self.variant).bytes());
+        // In the 53 bits that every reader of JSON knows.
         Recipe { scale, variant: hash >> 11, written: false }
     }
 

@@ -2,6 +2,8 @@
 
 use std::io::Write as _;
 
+use dyno_results::fnv1a;
+
 use super::options::{InsertOrder, RECORD_BYTES_MAX, Recipe};
 use crate::dataset::{RowWriter, Rows};
 use crate::random::Random;
@@ -13,11 +15,9 @@ const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy
 /// Bytes of a record with its key and the server's own, beside its fields.
 const OVERHEAD_BYTES: u64 = 90;
 
-/// FNV-1a with 64 bits (Fowler, Noll, Vo) over a number's bytes, the lowest first, without its sign, as Java's `Math.abs`
-/// takes it.
+/// FNV-1a over a number's bytes, the lowest first, without its sign, as Java's `Math.abs` takes it.
 pub(super) fn hash(number: u64) -> u64 {
-    let next = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    number.to_le_bytes().iter().fold(0xcbf2_9ce4_8422_2325, next).cast_signed().unsigned_abs()
+    fnv1a::mixed(fnv1a::START, number.to_le_bytes()).cast_signed().unsigned_abs()
 }
 
 /// Draws the letters of fields.
