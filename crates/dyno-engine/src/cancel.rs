@@ -43,13 +43,27 @@ fn next(sessions: &Mutex<Receiver<SessionName>>) -> Option<SessionName> {
     sessions.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }
 
-/// Whether the statement of a session that a server says it has cancelled was cancelled because dyno asked for that.
-/// PostgreSQL signals a session twice for one request, so that the second signal may hit the statement behind the one that
-/// was meant.
-pub(crate) fn was_asked(connection: &Connection, now: u64) -> bool {
+/// For which statement dyno asked to cancel, where a server says that it has cancelled one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked {
+    ForThis,
+    /// PostgreSQL signals a session twice for one request, so that the second signal may hit the statement behind the one that
+    /// was meant.
+    ForOneBefore,
+}
+
+/// `None` where dyno did not ask.
+pub(crate) fn asked(connection: &Connection, now: u64) -> Option<Asked> {
     let Connection { cancel_ns, request_ns, .. } = *connection;
-    let lately = now.saturating_sub(cancel_ns) <= CANCEL_WAIT_NS;
-    cancel_ns > 0 && (cancel_ns >= request_ns || lately)
+    asked_at(cancel_ns, request_ns, now)
+}
+
+fn asked_at(cancel_ns: u64, request_ns: u64, now: u64) -> Option<Asked> {
+    match cancel_ns {
+        0 => None,
+        _ if cancel_ns >= request_ns => Some(Asked::ForThis),
+        _ => (now.saturating_sub(cancel_ns) <= CANCEL_WAIT_NS).then_some(Asked::ForOneBefore),
+    }
 }
 
 /// Has a thread's statements cancelled.
@@ -97,5 +111,18 @@ impl StatementLimit {
             any |= connection.cancel_ns >= connection.request_ns;
         }
         any
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cancellation_shortly_behind_the_one_that_was_asked_for_is_of_the_statement_before() {
+        assert_eq!(asked_at(0, 5, 6), None);
+        assert_eq!(asked_at(7, 5, 8), Some(Asked::ForThis));
+        assert_eq!(asked_at(7, 9, 10), Some(Asked::ForOneBefore));
+        assert_eq!(asked_at(7, 9, 8 + CANCEL_WAIT_NS), None);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dyno_wire::server_error::ServerError;
 
-use crate::cancel::was_asked;
+use crate::cancel::{self, Asked};
 use crate::clock::{nanoseconds, now_ns};
 use crate::config::EngineConfig;
 use crate::error::SessionError;
@@ -219,8 +219,14 @@ impl Turn<'_> {
         let status = session.connection.status_after(&error);
         let Some(transaction) = &mut session.transaction else { return Next::Answer };
         transaction.commit_in_flight = false;
-        transaction.cancelled = error.is_cancellation() && was_asked(&session.connection, now);
-        let may_retry = error.asks_for_retry() && transaction.tries < rules.config.tries_max && load_goes_on;
+        let asked = cancel::asked(&session.connection, now).filter(|_| error.is_cancellation());
+        let may_retry = load_goes_on
+            && match asked {
+                // Nothing is wrong with it: it was not the one that took too long.
+                Some(Asked::ForOneBefore) => true,
+                Some(Asked::ForThis) => false,
+                None => error.asks_for_retry() && transaction.tries < rules.config.tries_max,
+            };
         let reaction = session.client.logic.failed(&StatementFailure {
             error: &error,
             statements: session.connection.answer().statements,
@@ -228,11 +234,12 @@ impl Turn<'_> {
             tries: transaction.tries,
             may_retry,
             load_goes_on,
-            cancelled: transaction.cancelled,
+            cancelled: asked.is_some(),
             due_ns: transaction.scheduled_ns,
             now_ns: now,
         });
-        let cancelled = transaction.cancelled;
+        let cancelled = asked.is_some();
+        transaction.cancelled = cancelled && reaction != Reaction::Retry;
         let reaction = if cancelled && reaction == Reaction::Abort { Reaction::Fail } else { reaction };
         if !cancelled {
             recorder.current.error(ErrorCode::from(&error));

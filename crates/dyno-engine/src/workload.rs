@@ -175,7 +175,7 @@ pub struct StatementFailure<'a> {
     pub status: TransactionStatus,
     /// Tries so far, this one included.
     pub tries: u32,
-    /// The server asks for another try, and the plan allows one.
+    /// The server asks for another try, and the plan allows one; or a cancellation of the statement before hit this one.
     pub may_retry: bool,
     /// The load goes on: neither its time nor its user has ended it.
     pub load_goes_on: bool,

@@ -32,6 +32,9 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 const COMPILE_TIMEOUT: Duration = Duration::from_secs(5);
 /// One that says it will stop a statement is waited for this long, from the first request.
 const OBEY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Spark may start a job of a statement that it has stopped while it planned it, and nothing ends that job: it takes the processors
+/// from all statements behind it. Closing the operation stops its jobs once more, so it is closed this long after.
+const LATE_JOBS: Duration = Duration::from_secs(3);
 /// A server that answers at once that a statement still runs is asked again after this time.
 const PAUSE: Duration = Duration::from_millis(5);
 /// Version 6 of the protocol: rows come as columns. Older servers refuse a client that names a version they do not know.
@@ -158,12 +161,8 @@ impl HiveSession {
     pub(super) fn run(&mut self, sql: &str, rows: &mut dyn RowSink) -> Result<Executed, DriverError> {
         *self.query.under_way() = UnderWay::Sent(Instant::now());
         let returned = self.run_operation(sql, rows);
-        let was = std::mem::replace(&mut *self.query.under_way(), UnderWay::Nothing);
-        let returned = returned.map_err(|error| match was {
-            // What it says of rows that are no longer there.
-            UnderWay::Stops(..) if error.kind == DriverErrorKind::Other => cancelled(),
-            _ => error,
-        })?;
+        *self.query.under_way() = UnderWay::Nothing;
+        let returned = returned?;
         // The server does not say how many rows a statement has changed.
         Ok(Executed { statements: 1, rows: returned, affected: 0 })
     }
@@ -178,7 +177,16 @@ impl HiveSession {
             Some(Item::Bool(false)) => Ok(0),
             _ => self.fetch(&operation, rows),
         });
+        let was = std::mem::replace(&mut *self.query.under_way(), UnderWay::Nothing);
+        let returned = returned.map_err(|error| match was {
+            // What it says of rows that are no longer there.
+            UnderWay::Stops(..) if error.kind == DriverErrorKind::Other => cancelled(),
+            _ => error,
+        });
         if !self.is_lost {
+            if returned.as_ref().is_err_and(|error| error.kind == DriverErrorKind::Cancelled) {
+                std::thread::sleep(LATE_JOBS);
+            }
             // The server forgets it with the session at the latest.
             let _ = self.call("CloseOperation", vec![(1, operation)]);
         }
