@@ -18,7 +18,7 @@ use dyno_target::catalog::{self, Names};
 use dyno_target::cause::Cause;
 use dyno_target::connection::QueryError;
 use dyno_target::{Connection, Environment, Target, inspect, product};
-use dyno_test_servers::duckdb_library;
+use dyno_test_servers::{duckdb_library, old_duckdb_library};
 use tempfile::TempDir;
 
 /// Takes minutes, and more memory with none of them.
@@ -169,6 +169,21 @@ fn what_cannot_be_opened_is_said() {
     let mut reader = duck.target("&access_mode=read_only").connect().unwrap();
     let refused = reader.execute("INSERT INTO t VALUES (1)").unwrap_err();
     assert_eq!(refused.cause(), Some(Cause::ReadOnly), "{refused}");
+}
+
+#[test]
+fn a_library_that_stops_no_query_is_refused() {
+    let Some(library) = old_duckdb_library() else { return };
+    let old = Duck { library, directory: tempfile::tempdir().unwrap() };
+    let said = old.target("").connect().unwrap_err().to_string();
+    let found =
+        format!("DuckDB's library {} is version 1.4.5: dyno needs 1.5 or newer", old.library.display());
+    assert!(said.contains(&found) && said.contains("npm package @duckdb/node-bindings"), "{said}");
+    // Nothing was made or changed.
+    assert!(!old.file().exists());
+    // Of a driver that any database may have nothing is asked.
+    let any = parse(&format!("adbc:{}?entrypoint=duckdb_adbc_init", old.library.display())).unwrap();
+    assert_eq!(all(&mut any.connect().unwrap(), "SELECT 1"), ["1"]);
 }
 
 #[test]

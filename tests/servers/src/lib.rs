@@ -28,7 +28,7 @@ mod user;
 pub use cap::Cap;
 pub use clickhouse::{ClickHouse, ClickHouseKind};
 pub use command::succeed;
-pub use duckdb::duckdb_library;
+pub use duckdb::{duckdb_library, old_duckdb_library};
 pub use mysql::{Mysql, MysqlProduct, MysqlSetup, MysqlUser};
 pub use node_exporter::NodeExporter;
 pub use pgbench::Pgbench;

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use adbc_core::options::{AdbcVersion, OptionDatabase, OptionValue};
-use adbc_core::{Database as _, Driver as _, LOAD_FLAG_DEFAULT};
+use adbc_core::{Connection as _, Database as _, Driver as _, LOAD_FLAG_DEFAULT, Statement as _};
 use adbc_driver_manager::{ManagedConnection, ManagedDatabase, ManagedDriver};
+use arrow_array::cast::AsArray as _;
 use dyno_wire::server_error::DriverError;
 
 use super::error::{of_library, own};
@@ -22,6 +23,12 @@ const DUCKDB_LIBRARY: &str = "libduckdb.so";
 /// a function, in the middle of a run.
 const QUIET: [(&str, &str); 1] = [("autoinstall_known_extensions", "false")];
 const NO_LIBRARY: &str = "no library";
+const OLD_LIBRARY: &str = "old library";
+/// Libraries before it go on with a statement that they are asked to stop.
+const STOPS_SINCE: [u32; 2] = [1, 5];
+/// Where there is one, and how it is named.
+const WHERE_TO_GET: &str = "in libduckdb-linux-amd64.zip of DuckDB's releases and in the npm package @duckdb/node-bindings-linux-x64; \
+                            name it with ?driver=/path/to/libduckdb.so behind the file, or with DYNO_DUCKDB_LIBRARY";
 
 /// The databases that are open, by what they are known by. It stays locked while one is opened or closed.
 static OPEN: Mutex<BTreeMap<String, Open>> = Mutex::new(BTreeMap::new());
@@ -154,19 +161,48 @@ fn load_duckdb(settings: &AdbcSettings) -> Result<ManagedDriver, DriverError> {
         (None, None) => (PathBuf::from(DUCKDB_LIBRARY), ""),
     };
     let load = |version| ManagedDriver::load_dynamic_from_filename(&library, settings.entrypoint(), version);
-    in_either_version(load).map_err(|error| {
+    let mut driver = in_either_version(load).map_err(|error| {
         let looked = match named_by {
-            "" => format!("in LD_LIBRARY_PATH and where the system keeps its libraries, for {DUCKDB_LIBRARY}"),
+            "" => {
+                format!("in LD_LIBRARY_PATH and where the system keeps its libraries, for {DUCKDB_LIBRARY}")
+            }
             named_by => format!("where {named_by} says, at {}", library.display()),
         };
         let message = format!(
-            "DuckDB's library could not be loaded ({}). dyno looked {looked}. It is in libduckdb-linux-amd64.zip of DuckDB's \
-             releases and in the npm package @duckdb/node-bindings-linux-x64; name it with \
-             ?driver=/path/to/{DUCKDB_LIBRARY} behind the file, or with {LIBRARY_VARIABLE}",
+            "DuckDB's library could not be loaded ({}). dyno looked {looked}. It is {WHERE_TO_GET}",
             of_library(&error).message
         );
         own(NO_LIBRARY, message)
-    })
+    })?;
+    let version = version(&mut driver).map_err(|error| of_library(&error))?;
+    match version.filter(|version| is_old(version)) {
+        Some(version) => {
+            let message = format!(
+                "DuckDB's library {} is version {version}: dyno needs 1.5 or newer, because older ones do not stop a query \
+                 that outlasts its limit. A newer one is {WHERE_TO_GET}",
+                library.display()
+            );
+            Err(own(OLD_LIBRARY, message))
+        }
+        None => Ok(driver),
+    }
+}
+
+/// The version of DuckDB's library, `1.5.6`; `None` where it says none. It is asked in memory, and the target's file left alone.
+fn version(driver: &mut ManagedDriver) -> Result<Option<String>, adbc_core::error::Error> {
+    let mut statement = driver.new_database()?.new_connection()?.new_statement()?;
+    statement.set_sql_query("SELECT version()")?;
+    let Some(rows) = statement.execute()?.next().transpose()? else { return Ok(None) };
+    let texts = rows.column(0).as_string_opt::<i32>();
+    let said = texts.and_then(|texts| texts.iter().next().flatten());
+    Ok(said.map(|version| version.trim_start_matches('v').to_owned()))
+}
+
+/// A version that says no number is taken for a new one.
+fn is_old(version: &str) -> bool {
+    let mut numbers = version.split('.').map(|part| part.parse().ok());
+    let number = numbers.next().flatten().zip(numbers.next().flatten());
+    number.is_some_and(|(major, minor): (u32, u32)| [major, minor] < STOPS_SINCE)
 }
 
 fn load_any(settings: &AdbcSettings) -> Result<ManagedDriver, DriverError> {
@@ -198,4 +234,23 @@ fn explained(mut error: DriverError, settings: &AdbcSettings) -> DriverError {
         );
     }
     error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_compared_by_its_numbers() {
+        for (version, old) in [
+            ("1.4.5", true),
+            ("0.10.2", true),
+            ("1.5.0-dev3", false),
+            ("1.10.0", false),
+            ("2.0", false),
+            ("x", false),
+        ] {
+            assert_eq!(is_old(version), old, "{version}");
+        }
+    }
 }

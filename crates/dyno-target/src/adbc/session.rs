@@ -54,7 +54,7 @@ struct Prepared {
 }
 
 /// Stops what a session is doing. DuckDB looks for that between the pieces of its work, in every statement and in a load; what
-/// was asked before a statement began is lost, so the engine asks again. Its libraries before 1.5 cannot be asked.
+/// was asked before a statement began is lost, so the engine asks again.
 struct Canceller {
     handle: Box<dyn CancelHandle>,
     asked: AtomicBool,
