@@ -10,7 +10,7 @@ use dyno_results::event::{QueryAnswer, RunningQuery};
 use dyno_target::connection::Connection;
 use thiserror::Error;
 
-use super::parameters::{self, NoValue};
+use super::parameters::{self, NotReplaced, Why};
 use super::text::{self, NoQuery};
 use super::{Query, QueryLoad};
 use crate::benchmark::{Baseline, BenchmarkError, FailedQuery, NamedQuery, Series, SeriesLoad};
@@ -42,6 +42,11 @@ pub enum QueryFolderError {
          begins no parameter follows a letter, a digit or a bracket, or stands in quotes)"
     )]
     NoValue { file: String, line: usize, name: String },
+    #[error(
+        "{file}.sql has :'{name}' in line {line}, whose value has a backslash, which not all servers read alike in quotes: write the \
+         value into the file as the server reads it"
+    )]
+    Backslash { file: String, line: usize, name: String },
     #[error("no query has a parameter :{0}, for which -D {0}=… gives a value")]
     Unused(String),
 }
@@ -74,11 +79,15 @@ impl QueryFolder {
                 NoQuery::Empty => QueryFolderError::Empty(name.clone()),
                 NoQuery::Several => QueryFolderError::Several(name.clone()),
             })?;
-            let replaced = parameters::replace(sql, values).map_err(|NoValue { name: of, at }| {
-                let before = sql.as_ptr() as usize - text.as_ptr() as usize + at;
-                let line = text[..before].matches('\n').count() + 1;
-                QueryFolderError::NoValue { file: name.clone(), line, name: of }
-            })?;
+            let replaced =
+                parameters::replace(sql, values).map_err(|NotReplaced { name: of, at, why }| {
+                    let before = sql.as_ptr() as usize - text.as_ptr() as usize + at;
+                    let line = text[..before].matches('\n').count() + 1;
+                    match why {
+                        Why::NoValue => QueryFolderError::NoValue { file: name.clone(), line, name: of },
+                        Why::Backslash => QueryFolderError::Backslash { file: name.clone(), line, name: of },
+                    }
+                })?;
             // A value may have ended the statement.
             if text::statement(&replaced.sql) == Err(NoQuery::Several) {
                 return Err(QueryFolderError::Several(name.clone()));
@@ -187,6 +196,10 @@ mod tests {
         let refused = |values: &[(&str, &str)]| with_values(&texts, values).unwrap_err().to_string();
         assert!(refused(&[("n", "5")]).starts_with("a.sql has a parameter :day in line 3"));
         assert!(refused(&[("n", "5; drop table t"), ("day", "x")]).contains("a.sql"));
+        assert!(
+            refused(&[("n", "5"), ("day", "a\\")])
+                .starts_with("a.sql has :'day' in line 3, whose value has a")
+        );
         let unused = refused(&[("n", "5"), ("day", "x"), ("dya", "x")]);
         assert_eq!(unused, "no query has a parameter :dya, for which -D dya=… gives a value");
     }

@@ -14,20 +14,28 @@ pub(super) struct Replaced {
     pub values: Vec<String>,
 }
 
-/// A parameter without a value, and the place in the text where it stands.
+/// A parameter that cannot be replaced, and the place in the text where it stands.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct NoValue {
+pub(super) struct NotReplaced {
     pub name: String,
     pub at: usize,
+    pub why: Why,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Why {
+    NoValue,
+    /// Some servers read it in quotes as the beginning of an escape, and others as a letter.
+    Backslash,
 }
 
 /// The statement with the values in the places of their parameters.
-pub(super) fn replace(sql: &str, values: &BTreeMap<String, String>) -> Result<Replaced, NoValue> {
+pub(super) fn replace(sql: &str, values: &BTreeMap<String, String>) -> Result<Replaced, NotReplaced> {
     let mut replaced = String::with_capacity(sql.len());
     let mut used = BTreeMap::new();
-    let mut value_of = |name: &str, at: usize| -> Result<&String, NoValue> {
-        let (name, value) =
-            values.get_key_value(name).ok_or_else(|| NoValue { name: name.to_owned(), at })?;
+    let not_replaced = |name: &str, at, why| NotReplaced { name: name.to_owned(), at, why };
+    let mut value_of = |name: &str, at: usize| -> Result<&String, NotReplaced> {
+        let (name, value) = values.get_key_value(name).ok_or_else(|| not_replaced(name, at, Why::NoValue))?;
         used.insert(name.clone(), value.clone());
         Ok(value)
     };
@@ -48,6 +56,9 @@ pub(super) fn replace(sql: &str, values: &BTreeMap<String, String>) -> Result<Re
             Piece::Quoted if begins_parameter(&replaced) && is_quoted_name(piece) => {
                 let (quote, name) = (&piece[..1], &piece[1..piece.len() - 1]);
                 let value = value_of(name, at - 1)?;
+                if value.contains('\\') {
+                    return Err(not_replaced(name, at - 1, Why::Backslash));
+                }
                 replaced.pop();
                 replaced += quote;
                 replaced += &value.replace(quote, &quote.repeat(2));
@@ -98,8 +109,9 @@ fn is_quoted_name(quoted: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn with(sql: &str) -> Result<Replaced, NoValue> {
-        let values = [("day", "1998-09-02"), ("n", "5"), ("who", "O'Neil \"x\""), ("col", "a")];
+    fn with(sql: &str) -> Result<Replaced, NotReplaced> {
+        let values =
+            [("day", "1998-09-02"), ("n", "5"), ("who", "O'Neil \"x\""), ("col", "a"), ("path", "C:\\")];
         replace(sql, &values.map(|(name, value)| (name.to_owned(), value.to_owned())).into())
     }
 
@@ -135,7 +147,14 @@ mod tests {
     #[test]
     fn the_values_that_were_used_are_known_and_one_that_is_missing_is_named() {
         assert_eq!(with("select :n, :'day', :n").unwrap().values, ["day=1998-09-02", "n=5"]);
-        assert_eq!(with("select 1,\n :other"), Err(NoValue { name: "other".to_owned(), at: 11 }));
-        assert_eq!(with("select é, :'other'"), Err(NoValue { name: "other".to_owned(), at: 11 }));
+        let other = || Err(NotReplaced { name: "other".to_owned(), at: 11, why: Why::NoValue });
+        assert_eq!([with("select 1,\n :other"), with("select é, :'other'")], [other(), other()]);
+    }
+
+    #[test]
+    fn a_backslash_is_in_no_quotes_that_servers_read_in_two_ways() {
+        assert_eq!(with("select $$:path$$, :path").unwrap().sql, "select $$:path$$, C:\\");
+        let refused = NotReplaced { name: "path".to_owned(), at: 7, why: Why::Backslash };
+        assert_eq!(with("select :'path'"), Err(refused));
     }
 }
