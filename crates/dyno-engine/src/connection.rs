@@ -1,5 +1,7 @@
 //! A session's connection, whichever way leads to the database: a socket of the event loop's, or a driver that blocks.
 
+use std::fmt;
+
 use dyno_wire::endpoint::SessionName;
 use dyno_wire::row::{Field, Fields};
 use dyno_wire::server_error::{DriverError, DriverErrorKind, ServerError};
@@ -280,9 +282,21 @@ impl Fields for Decoded<'_> {
         self.0.iter().for_each(|value| match value {
             Value::Null => take(Field::Null),
             Value::Integer(value) => take(Field::Other(value)),
-            Value::Double(value) => take(Field::Other(value)),
+            Value::Double(value) => take(Field::Other(&Double(*value))),
             Value::Text(text) => take(Field::Text(text)),
         });
+    }
+}
+
+/// Shown with an exponent where it is large, as PostgreSQL and MySQL do: all digits would look like those of an exact integer.
+struct Double(f64);
+
+impl fmt::Display for Double {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.abs() >= 1e15 && self.0.is_finite() {
+            true => write!(f, "{:e}", self.0),
+            false => write!(f, "{}", self.0),
+        }
     }
 }
 
@@ -294,5 +308,17 @@ fn no_driver_has_it() -> DriverError {
         message: "the workload uses a part of a server's protocol that this database does not have"
             .to_owned(),
         kind: DriverErrorKind::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Double;
+
+    #[test]
+    fn large_floats_are_no_integers() {
+        let shown =
+            [1e15, -2.5e17, 999_999_999_999_999.0, 3.0, 0.25, f64::INFINITY].map(|it| Double(it).to_string());
+        assert_eq!(shown, ["1e15", "-2.5e17", "999999999999999", "3", "0.25", "inf"]);
     }
 }

@@ -62,17 +62,21 @@ impl Tolerance {
             Self::Engines => {
                 let [few, many] = [digits[0].min(digits[1]), digits[0].max(digits[1])];
                 let share = if many > DECIMAL_DIGITS_MAX { FLOAT_SHARE } else { DECIMAL_SHARE };
-                let unit = 0.1_f64.powi(few.min(15).cast_signed());
-                // Some cut a quotient off or round it behind four digits, and others behind those of its dividend. A number
-                // with fewer digits may be meant to have no more, unless the other begins as it does.
-                let unit = match few {
-                    QUOTIENT_DIGITS.. => unit,
-                    2.. if few < many => unit * LAST_UNIT,
-                    _ => 0.0,
-                };
-                (number.abs() * share).max(unit) + LEAST
+                (number.abs() * share).max(cut_off(few, many)) + LEAST
             }
         }
+    }
+}
+
+/// What a number may lack that one product prints with few digits behind the point, and another with many: some cut a quotient
+/// off or round it behind four digits, and others behind those of its dividend. A number with fewer digits may be meant to have
+/// no more, unless the other begins as it does.
+fn cut_off(few: u32, many: u32) -> f64 {
+    let unit = 0.1_f64.powi(few.min(15).cast_signed());
+    match few {
+        QUOTIENT_DIGITS.. => unit,
+        2.. if few < many => unit * LAST_UNIT,
+        _ => 0.0,
     }
 }
 
@@ -85,11 +89,13 @@ const DECIMAL_DIGITS_MAX: u32 = 6;
 const QUOTIENT_DIGITS: u32 = 4;
 /// What is cut off is less than a unit of the last digit.
 const LAST_UNIT: f64 = 0.999;
+/// A float with more digits is not exact, even where it is whole.
+const EXACT_DIGITS_MAX: usize = 15;
 /// Of the arithmetic of the comparison itself.
 const LEAST: f64 = 1e-9;
 
 /// What is known of an answer.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Rows<'a> {
     /// The first rows, as they came.
     pub first: &'a [Vec<String>],
@@ -98,24 +104,34 @@ pub struct Rows<'a> {
     pub digest: Option<Digest>,
 }
 
-/// In what the rows that were `found` differ from those that are `expected`, whatever their order; `None` where they do not.
-/// Of answers of which only the first rows are known, the digests decide, or else those rows.
+impl Rows<'_> {
+    fn are_all_known(&self) -> bool {
+        self.first.len() as u64 == self.count
+    }
+
+    /// As far as the digests tell, where there are comparable ones.
+    fn is_like(&self, other: &Self) -> Option<bool> {
+        self.digest.as_ref()?.is_like(other.digest.as_ref()?)
+    }
+}
+
+/// In what the rows that were `found` differ from those that are `expected`, whatever their order; `None` where they do not, or
+/// where that cannot be told. Of answers of which only the first rows are known, the digests decide, or else those rows.
 #[must_use]
-pub fn difference(expected: Rows<'_>, found: Rows<'_>, tolerance: Tolerance) -> Option<String> {
+pub fn difference(expected: &Rows<'_>, found: &Rows<'_>, tolerance: Tolerance) -> Option<String> {
     if expected.count != found.count {
         return Some(format!("it has {} rows instead of {}", found.count, expected.count));
     }
-    let is_known = |rows: Rows<'_>| rows.first.len() as u64 == rows.count;
-    let digests = expected.digest.zip(found.digest);
-    match digests {
-        Some((one, other)) if one == other => None,
-        Some((one, other)) if !is_known(expected) || !is_known(found) => (!one.is_like(&other)).then(|| {
+    let rows_differ = || first_difference(expected.first, found.first, tolerance);
+    let are_known = [expected, found].map(Rows::are_all_known);
+    match expected.is_like(found) {
+        Some(is_like) if are_known != [true; 2] => (!is_like).then(|| {
             let first = found.first.len();
-            let seen = first_difference(expected.first, found.first, tolerance);
-            let seen = seen.map(|seen| format!("; among the first {first}, {seen}"));
+            let seen = rows_differ().map(|seen| format!("; among the first {first}, {seen}"));
             format!("its {} rows differ{}", found.count, seen.unwrap_or_default())
         }),
-        _ => first_difference(expected.first, found.first, tolerance),
+        _ if are_known != [false; 2] => rows_differ(),
+        _ => None,
     }
 }
 
@@ -135,12 +151,12 @@ fn first_difference(expected: &[Vec<String>], found: &[Vec<String>], tolerance: 
 /// The same of two stored answers.
 #[must_use]
 pub fn difference_of(expected: &QueryAnswer, found: &QueryAnswer) -> Option<String> {
-    let as_printed = |answer: &QueryAnswer| answer.decimals.is_some();
+    let as_printed = |answer: &QueryAnswer| answer.columns.is_some();
     let tolerance = match as_printed(expected) && as_printed(found) {
         true => Tolerance::Engines,
         false => Tolerance::TWO_DIGITS,
     };
-    difference(expected.rows(), found.rows(), tolerance)
+    difference(&expected.rows(), &found.rows(), tolerance)
 }
 
 impl QueryAnswer {
@@ -148,24 +164,31 @@ impl QueryAnswer {
     #[must_use]
     pub fn rows(&self) -> Rows<'_> {
         let hash = u64::from_str_radix(&self.digest, 16).ok();
-        let digest = hash.zip(self.decimals).map(|(hash, decimals)| Digest { hash, decimals });
+        let digest = hash.zip(self.columns.clone()).map(|(hash, columns)| Digest { hash, columns });
         Rows { first: &self.rows, count: self.count, digest }
     }
 }
 
-/// Whether both are answers to the same question, as far as the values of their parameters tell.
+/// Whether two answers can be compared: they are to the same question, as far as the values of their parameters tell, and what
+/// is known of their rows was computed alike.
 #[must_use]
-pub fn same_parameters(one: &QueryAnswer, other: &QueryAnswer) -> bool {
-    match (&one.parameters, &other.parameters) {
-        (Some(one), Some(other)) => one == other,
-        _ => true,
-    }
+pub fn are_comparable(one: &QueryAnswer, other: &QueryAnswer) -> bool {
+    let same_parameters =
+        one.parameters.is_none() || other.parameters.is_none() || one.parameters == other.parameters;
+    let (one, other) = (one.rows(), other.rows());
+    let are_known = one.are_all_known() || other.are_all_known() || one.is_like(&other).is_some();
+    same_parameters && (one.count != other.count || are_known)
 }
 
-/// A value as it is compared and stored: without blanks around it, a date without a time of zero.
+/// A value as it is compared and stored: without blanks around it, a time of day without zeros behind its seconds, a date without
+/// a time of zero.
 #[must_use]
 pub fn normal(value: &str) -> &str {
     let value = value.trim();
+    let value = match has_fraction_of_second(value.as_bytes()) {
+        true => value.trim_end_matches('0').trim_end_matches('.'),
+        false => value,
+    };
     value.strip_suffix(" 00:00:00").unwrap_or(value)
 }
 
@@ -173,23 +196,40 @@ pub fn normal(value: &str) -> &str {
 #[must_use]
 pub fn is_normal(value: &[u8]) -> bool {
     let has_no_blanks_around = [value.first(), value.last()].into_iter().flatten().all(u8::is_ascii_graphic);
-    has_no_blanks_around && value.is_ascii() && !value.ends_with(b" 00:00:00")
+    let is_short = !value.ends_with(b" 00:00:00") && !has_fraction_of_second(value);
+    has_no_blanks_around && value.is_ascii() && is_short
+}
+
+/// `2020-01-02 03:04:05.6`
+fn has_fraction_of_second(value: &[u8]) -> bool {
+    let form = b"0000-00-00 00:00:00.";
+    let is_of_form =
+        |(byte, form): (&u8, &u8)| if *form == b'0' { byte.is_ascii_digit() } else { byte == form };
+    value.split_at_checked(form.len()).is_some_and(|(time, fraction)| {
+        time.iter().zip(form).all(is_of_form) && fraction.iter().all(u8::is_ascii_digit)
+    })
 }
 
 fn same_value(one: &str, other: &str, tolerance: Tolerance) -> bool {
     if one == other {
         return true;
     }
-    // Larger ones are exact only as what they are.
+    // Without point and exponent they are integers, which are exact however large they are.
     if let [Ok(whole), Ok(other_whole)] = [one, other].map(str::parse::<i128>) {
         let length = |number: &str| number.trim_start_matches('-').len();
         return whole == other_whole && length(one) == length(other);
     }
     match (one.parse::<f64>(), other.parse::<f64>()) {
         (Ok(number), Ok(other_number)) => {
-            let whole = number.fract() == 0.0 && other_number.fract() == 0.0;
-            let allowed = if whole { 0.0 } else { tolerance.allowed(number, [one, other].map(digits)) };
-            (number - other_number).abs() <= allowed
+            let is_exact = |text: &str, number: f64| {
+                number.fract() == 0.0
+                    && digits(text) != u32::MAX
+                    && text.bytes().filter(u8::is_ascii_digit).count() <= EXACT_DIGITS_MAX
+            };
+            let is_whole = is_exact(one, number) && is_exact(other, other_number);
+            let allowed = if is_whole { 0.0 } else { tolerance.allowed(number, [one, other].map(digits)) };
+            let is_near = number.is_finite() && (number - other_number).abs() <= allowed;
+            is_near || number == other_number || (number.is_nan() && other_number.is_nan())
         }
         _ => false,
     }
@@ -241,9 +281,10 @@ mod tests {
         let differs = |text: &str| {
             let found = rows(text);
             let known = |rows| Rows { first: rows, count: rows.len() as u64, digest: None };
-            difference(known(&expected), known(&found), Tolerance::Engines)
+            difference(&known(&expected), &known(&found), Tolerance::Engines)
         };
         assert_eq!(differs("A  ,1.5;B,20;C,2020-01-02 00:00:00"), None);
+        assert_eq!(differs("A,1.5;B,20;C,2020-01-02 00:00:00.000"), None);
         assert_eq!(differs("B,20;A,1.50004;C,2020-01-02"), None);
         assert_eq!(differs("A,1.5;B,20.00;C,2020-01-02"), None);
         assert_eq!(differs("A,1.5;B,20").unwrap(), "it has 2 rows instead of 3");
@@ -254,6 +295,20 @@ mod tests {
         );
         // Each row has a counterpart of its own.
         assert!(differs("A,1.5;A,1.5;C,2020-01-02").is_some());
+    }
+
+    #[test]
+    fn times_have_no_zeros_behind_their_seconds() {
+        for (value, expected) in [
+            ("2020-01-02 03:04:05.100000", "2020-01-02 03:04:05.1"),
+            ("2020-01-02 03:04:05.000", "2020-01-02 03:04:05"),
+            ("2020-01-02 03:04:50", "2020-01-02 03:04:50"),
+            ("0000-00-00 00:00:00.000+00", "0000-00-00 00:00:00.000+00"),
+            ("1.500", "1.500"),
+        ] {
+            assert_eq!(normal(value), expected);
+        }
+        assert!(!is_normal(b"2020-01-02 03:04:05.100") && !is_normal(b"2020-01-02 03:04:05.000"));
     }
 
     #[test]
@@ -293,6 +348,12 @@ mod tests {
             ("0.1", "0.10000000149"),
             ("1.5e-7", "0.00000015"),
             ("-0", "0"),
+            // Floats, though they are whole.
+            ("2.3000000000000003e17", "2.3e+17"),
+            ("230000000000000030.0", "2.3e17"),
+            ("inf", "Infinity"),
+            ("-inf", "-Infinity"),
+            ("nan", "NaN"),
             ("12.50", "12.5"),
             // Quotients: cut off, rounded, and with the digits of the dividend.
             ("0.3333", "0.33333333333333"),
@@ -304,6 +365,11 @@ mod tests {
         }
         for (one, other) in [
             ("20", "21"),
+            ("20.0", "2.01e1"),
+            ("20.00", "21.00"),
+            ("230000000000000001", "230000000000000002"),
+            ("inf", "-inf"),
+            ("inf", "1.5"),
             ("418.41", "418.48"),
             ("12.50", "12.51"),
             ("1.5", "1.51"),
@@ -321,7 +387,7 @@ mod tests {
         let answer = |value: &str, as_printed: bool| QueryAnswer {
             rows: vec![vec![value.to_owned()]],
             count: 1,
-            decimals: as_printed.then(Decimals::default),
+            columns: as_printed.then(Vec::new),
             ..QueryAnswer::default()
         };
         assert_eq!(difference_of(&answer("1.5", false), &answer("1.5049", true)), None);
@@ -341,7 +407,7 @@ mod tests {
             rows: first.iter().map(|value| vec![(*value).to_owned()]).collect(),
             count: 3,
             digest: format!("{hash:016x}"),
-            decimals: Some(Decimals::default()),
+            columns: Some(vec![None]),
             ..QueryAnswer::default()
         };
         let expected = answer(&["1", "2"], 7);
@@ -350,9 +416,14 @@ mod tests {
         assert_eq!(difference_of(&expected, &answer(&["2", "1"], 8)).unwrap(), "its 3 rows differ");
         let seen = "its 3 rows differ; among the first 2, row 2 is (4) instead of (2)";
         assert_eq!(difference_of(&expected, &answer(&["1", "4"], 8)).unwrap(), seen);
-        // The digest of an earlier version is another.
-        let earlier = QueryAnswer { decimals: None, ..answer(&["1", "2"], 9) };
-        assert_eq!(difference_of(&expected, &earlier), None);
+        // The digest of an earlier version is another, and so is one of other columns.
+        let earlier = QueryAnswer { columns: None, ..answer(&["1", "4"], 9) };
+        let decimals = QueryAnswer { columns: Some(vec![Some(Decimals::default())]), ..earlier.clone() };
+        for other in [earlier, decimals] {
+            assert!(!are_comparable(&expected, &other));
+            assert_eq!(difference_of(&expected, &other), None);
+        }
+        assert!(are_comparable(&expected, &answer(&["1", "2"], 9)));
     }
 
     #[test]

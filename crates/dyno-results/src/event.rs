@@ -663,12 +663,12 @@ pub struct QueryAnswer {
     pub rows: Vec<Vec<String>>,
     /// How many there were.
     pub count: u64,
-    /// Over the texts and whole numbers of all rows, whatever their order; in hexadecimal.
+    /// Over all rows but the numbers of `columns`, whatever their order; in hexadecimal.
     pub digest: String,
-    /// Over the other numbers. `None` in runs of earlier versions: their digest is another, and numbers in their rows have at
-    /// most two digits behind the point.
+    /// Over the numbers of each column some of whose first rows have digits behind the point; `None` for the others. `None` in
+    /// runs of earlier versions: their digest is another, and numbers in their rows may have at most two digits behind the point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub decimals: Option<Decimals>,
+    pub columns: Option<Vec<Option<Decimals>>>,
     /// Later answers to the same text that were others.
     pub changed: u64,
     /// Whether it is the answer that is known to be right: that of the workload's specification, or one that was recorded;

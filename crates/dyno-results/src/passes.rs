@@ -105,7 +105,7 @@ fn query(series: &Series, passes: &[&StageResult], name: &str, known: &Report) -
     let answer = answers().find(|it| it.target == series.target);
     let is_trusted = |it: &Answer| it.answer.wrong.is_none() && it.answer.changed == 0;
     let is_counterpart = |it: &&Answer| {
-        let same = |own: &Answer| answer::same_parameters(&own.answer, &it.answer);
+        let same = |own: &Answer| answer::are_comparable(&own.answer, &it.answer);
         it.target != series.target && is_trusted(it) && answer.is_some_and(same)
     };
     let is_own =
@@ -173,7 +173,7 @@ fn differs(found: &Answer, first: Option<&Answer>) -> Option<String> {
         return Some(format!("{} later answers to the same text were others", found.answer.changed));
     }
     let first = first.filter(|first| first.target != found.target)?;
-    if !answer::same_parameters(&first.answer, &found.answer) {
+    if !answer::are_comparable(&first.answer, &found.answer) {
         return None;
     }
     let differs = answer::difference_of(&first.answer, &found.answer)?;

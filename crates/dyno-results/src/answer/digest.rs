@@ -1,32 +1,29 @@
-//! What is known of all rows of an answer, whatever their order: a sum of hashes over the values that engines print alike, and
-//! a weighted sum over the others. So two large answers can be compared that nobody keeps.
+//! What is known of all rows of an answer, whatever their order: a sum of hashes over the columns whose values all engines print
+//! alike, and a weighted sum for each of the others. So two large answers can be compared that nobody keeps.
 
 use serde::{Deserialize, Serialize};
 
-use super::digits;
+use super::{DECIMAL_SHARE, cut_off, digits};
+use crate::fnv1a;
 
-/// FNV-1a, 64 bits.
-const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;
 /// Stands for a decimal in the hash of its row.
 const DECIMAL: u8 = 1;
-/// A number that is no farther from a whole one, as a share of it, is taken for that.
-const WHOLE_SHARE: f64 = 1e-6;
-const WHOLE_MOST: f64 = 1e-3;
-/// What a sum of decimals may lose.
-const SUM_SHARE: f64 = 1e-9;
 /// Digits behind the point that a sum of 64 bits can tell apart.
 const DIGITS_MAX: u32 = 15;
+/// Weights are less.
+const WEIGHT_MAX: f64 = 2.0;
+const NULL: &str = "NULL";
 
 /// Of all rows of an answer.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Digest {
-    /// The sum of the rows' hashes, over texts and whole numbers.
+    /// The sum of the rows' hashes, over all values but those of `columns`.
     pub hash: u64,
-    pub decimals: Decimals,
+    /// Those with decimals; the others are `None`.
+    pub columns: Vec<Option<Decimals>>,
 }
 
-/// Numbers that are not whole: engines print them with different digits.
+/// The numbers of a column some of which are not whole: engines print them with different digits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Decimals {
     pub count: u64,
@@ -39,89 +36,109 @@ pub struct Decimals {
 }
 
 impl Digest {
-    /// Whether two answers of as many rows are the same, as far as this tells.
+    /// Whether two answers of as many rows are the same, as far as this tells; `None` where they were not computed alike, because
+    /// one has decimals in a column in which the other has none.
     #[must_use]
-    pub fn is_like(&self, other: &Self) -> bool {
-        let (one, two) = (&self.decimals, &other.decimals);
+    pub fn is_like(&self, other: &Self) -> Option<bool> {
+        let with_decimals = |digest: &Self| digest.columns.iter().map(Option::is_some).collect::<Vec<_>>();
+        let mut pairs = self.columns.iter().flatten().zip(other.columns.iter().flatten());
+        (with_decimals(self) == with_decimals(other))
+            .then(|| self.hash == other.hash && pairs.all(|(one, other)| one.is_like(other)))
+    }
+}
+
+impl Decimals {
+    fn is_like(&self, other: &Self) -> bool {
         // What one has cut off or rounded that the other prints.
-        let unit = if one.digits == two.digits {
-            0.0
-        } else {
-            0.1_f64.powi(one.digits.min(two.digits).cast_signed())
-        };
-        let allowed = one.magnitude.max(two.magnitude) * SUM_SHARE + one.count as f64 * unit;
-        self.hash == other.hash && one.count == two.count && (one.sum - two.sum).abs() <= allowed
+        let [few, many] = [self.digits.min(other.digits), self.digits.max(other.digits)];
+        let unit = if few == many { 0.0 } else { cut_off(few, many) };
+        let allowed =
+            self.magnitude.max(other.magnitude) * DECIMAL_SHARE + self.count as f64 * WEIGHT_MAX * unit;
+        self.count == other.count && (self.sum - other.sum).abs() <= allowed
     }
 }
 
 /// Computes a digest, value by value.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Digester {
     digest: Digest,
-    /// Of the row that has begun; `None` before its first value.
-    row: Option<u64>,
-    /// Of that row. Its memory serves all rows.
-    decimals: Vec<f64>,
+    /// The hash of the row so far, and the place of its next value.
+    row: (u64, usize),
+    /// Of that row, with their columns. Its memory serves all rows.
+    decimals: Vec<(usize, f64)>,
 }
 
 impl Digester {
+    /// Begins with the first rows of an answer, which tell the columns that have decimals.
+    #[must_use]
+    pub fn begin(rows: &[Vec<String>]) -> Self {
+        let columns = rows.first().map_or(0, Vec::len);
+        let columns = (0..columns).map(|column| has_decimals(rows, column).then(Decimals::default)).collect();
+        let digest = Digest { hash: 0, columns };
+        let mut digester = Self { digest, row: (fnv1a::START, 0), decimals: Vec::new() };
+        for row in rows {
+            row.iter().for_each(|value| digester.value(value.as_bytes()));
+            digester.end_row();
+        }
+        digester
+    }
+
     /// The next value of the row, as [`super::normal`] leaves it.
     pub fn value(&mut self, value: &[u8]) {
-        let row = self.row.get_or_insert(FNV_OFFSET);
-        match decimal(value) {
-            None => *row = with(*row, value),
-            Some((number, _)) if is_whole(number) => {
-                // Not -0.
-                *row = with(*row, format!("{:.0}", number.round() + 0.0).as_bytes());
+        let (hash, place) = self.row;
+        let column = self.digest.columns.get_mut(place).and_then(Option::as_mut);
+        let hash = match column.and_then(|column| Some((column, number(value)?))) {
+            None => with(hash, value),
+            Some((column, (number, digits))) if number.is_finite() => {
+                column.digits = column.digits.max(digits.min(DIGITS_MAX));
+                self.decimals.push((place, number));
+                with(hash, &[DECIMAL])
             }
-            Some((number, digits)) => {
-                *row = with(*row, &[DECIMAL]);
-                self.decimals.push(number);
-                self.digest.decimals.digits = self.digest.decimals.digits.max(digits.min(DIGITS_MAX));
-            }
-        }
+            // Infinity has several names.
+            Some((_, (number, _))) => with(hash, number.to_string().as_bytes()),
+        };
+        self.row = (hash, place + 1);
     }
 
     /// Ends the row.
     pub fn end_row(&mut self) {
-        let mut hash = self.row.take().unwrap_or(FNV_OFFSET);
+        let (mut hash, _) = std::mem::replace(&mut self.row, (fnv1a::START, 0));
         self.digest.hash = self.digest.hash.wrapping_add(hash);
-        let decimals = &mut self.digest.decimals;
-        for number in self.decimals.drain(..) {
+        for (column, number) in self.decimals.drain(..) {
             // The upper bits of a product are the well mixed ones.
-            hash = hash.wrapping_mul(FNV_PRIME).rotate_left(29).wrapping_mul(FNV_PRIME);
+            hash = hash.wrapping_mul(fnv1a::PRIME).rotate_left(29).wrapping_mul(fnv1a::PRIME);
             let weight = 1.0 + (hash >> 11) as f64 / (1_u64 << 53) as f64;
-            decimals.count += 1;
-            decimals.sum += number * weight;
-            decimals.magnitude += number.abs() * weight;
+            if let Some(column) = self.digest.columns.get_mut(column).and_then(Option::as_mut) {
+                column.count += 1;
+                column.sum += number * weight;
+                column.magnitude += number.abs() * weight;
+            }
         }
     }
 
     /// Of the rows that have ended.
     #[must_use]
-    pub fn digest(&self) -> Digest {
-        self.digest
+    pub fn digest(&self) -> &Digest {
+        &self.digest
     }
 }
 
-/// A number with a point or an exponent, and its digits behind the point.
-fn decimal(value: &[u8]) -> Option<(f64, u32)> {
-    let begins_as_number = matches!(value.first(), Some(b'0'..=b'9' | b'-' | b'.'));
-    if !begins_as_number || !value.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E')) {
-        return None;
-    }
+/// Whether all values of a column are numbers, and any of them has a point or an exponent.
+fn has_decimals(rows: &[Vec<String>], column: usize) -> bool {
+    let mut values = rows.iter().filter_map(|row| row.get(column)).filter(|value| *value != NULL);
+    values.clone().all(|value| number(value.as_bytes()).is_some())
+        && values.any(|value| value.contains(['.', 'e', 'E']))
+}
+
+/// A number and its digits behind the point.
+fn number(value: &[u8]) -> Option<(f64, u32)> {
     let text = std::str::from_utf8(value).ok()?;
-    let number: f64 = text.parse().ok()?;
-    number.is_finite().then(|| (number, digits(text)))
-}
-
-fn is_whole(number: f64) -> bool {
-    (number - number.round()).abs() <= (WHOLE_SHARE * number.abs().max(1.0)).min(WHOLE_MOST)
+    Some((text.parse().ok()?, digits(text)))
 }
 
 /// A row's hash, and a further value of it with its end.
 fn with(hash: u64, value: &[u8]) -> u64 {
-    value.iter().chain(&[0]).fold(hash, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(FNV_PRIME))
+    fnv1a::mixed(hash, value.iter().chain(&[0]).copied())
 }
 
 #[cfg(test)]
@@ -129,45 +146,77 @@ mod tests {
     use super::*;
 
     fn digest(rows: &[&[&str]]) -> Digest {
-        let mut digester = Digester::default();
-        for row in rows {
-            row.iter().for_each(|value| digester.value(value.as_bytes()));
-            digester.end_row();
-        }
-        digester.digest()
+        let texts = |row: &&[&str]| row.iter().map(|value| (*value).to_owned()).collect();
+        Digester::begin(&rows.iter().map(texts).collect::<Vec<Vec<String>>>()).digest().clone()
+    }
+
+    fn is_like(one: &[&[&str]], other: &[&[&str]]) -> Option<bool> {
+        digest(one).is_like(&digest(other))
     }
 
     #[test]
     fn rows_have_any_order_and_numbers_the_digits_of_their_engine() {
-        let rows: [&[&str]; 3] = [&["A", "1.25", "7"], &["B", "-2.5", "8"], &["C", "3", "9"]];
-        let same: [&[&str]; 3] =
-            [&["C", "3.000", "9.0"], &["A", "1.25000000000003", "7"], &["B", "-2.50", "8"]];
-        assert!(digest(&rows).is_like(&digest(&same)));
-        assert!(digest(&[&["1500000.50"]]).is_like(&digest(&[&["1500000.4999999998"]])));
-        let cut: [[&[&str]; 1]; 2] = [[&["A", "0.333333333333"]], [&["A", "0.3333"]]];
-        assert!(digest(&cut[0]).is_like(&digest(&cut[1])));
+        let rows: [&[&str]; 4] =
+            [&["A", "1.25", "7"], &["B", "-2.5", "8"], &["C", "3", "9"], &["D", "NULL", "9"]];
+        let same: [&[&str]; 4] = [
+            &["C", "3.000", "9"],
+            &["D", "NULL", "9"],
+            &["A", "1.25000000000003", "7"],
+            &["B", "-2.50", "8"],
+        ];
+        assert_eq!(is_like(&rows, &same), Some(true));
+        assert_eq!(is_like(&[&["1500000.50"]], &[&["1500000.4999999998"]]), Some(true));
+        // Cut off, also where nothing is left behind the point.
+        assert_eq!(is_like(&[&["A", "0.333333333333"]], &[&["A", "0.3333"]]), Some(true));
+        assert_eq!(
+            is_like(&[&["A", "3.0043"], &["B", "0.5"]], &[&["A", "3.00"], &["B", "0.50"]]),
+            Some(true)
+        );
+        assert_eq!(
+            is_like(&[&["0.5"], &["inf"], &["-inf"]], &[&["0.5"], &["Infinity"], &["-Infinity"]]),
+            Some(true)
+        );
         assert_eq!(digest(&[]), Digest::default());
     }
 
     #[test]
     fn other_values_and_values_of_other_rows_are_found() {
         let rows: [&[&str]; 2] = [&["A", "1.25", "7"], &["B", "2.5", "8"]];
-        let others: [[&[&str]; 2]; 6] = [
+        let others: [[&[&str]; 2]; 5] = [
             [&["A", "1.26", "7"], &["B", "2.5", "8"]],
             // The sum is the same.
             [&["A", "1.26", "7"], &["B", "2.49", "8"]],
             [&["A", "2.5", "7"], &["B", "1.25", "8"]],
             [&["A", "1.25", "8"], &["B", "2.5", "7"]],
-            [&["A", "7", "1.25"], &["B", "2.5", "8"]],
             [&["a", "1.25", "7"], &["B", "2.5", "8"]],
         ];
         for other in others {
-            assert!(!digest(&rows).is_like(&digest(&other)), "{other:?}");
+            assert_eq!(is_like(&rows, &other), Some(false), "{other:?}");
         }
-        assert!(!digest(&[&["AB", ""]]).is_like(&digest(&[&["A", "B"]])));
-        assert!(!digest(&[&["0.001"]]).is_like(&digest(&[&["0.003"]])));
-        // Small whole numbers and texts that look like numbers are not taken for each other.
-        assert!(!digest(&[&["9007199254740993"]]).is_like(&digest(&[&["9007199254740992"]])));
-        assert!(!digest(&[&["007"]]).is_like(&digest(&[&["7"]])));
+        assert_eq!(is_like(&[&["AB", ""]], &[&["A", "B"]]), Some(false));
+        assert_eq!(is_like(&[&["0.001"]], &[&["0.003"]]), Some(false));
+        assert_eq!(is_like(&[&["0.5"], &["inf"]], &[&["0.5"], &["-inf"]]), Some(false));
+        // Whole numbers and texts that look like numbers are not taken for each other.
+        assert_eq!(is_like(&[&["9007199254740993"]], &[&["9007199254740992"]]), Some(false));
+        assert_eq!(is_like(&[&["007"]], &[&["7"]]), Some(false));
+        assert_eq!(is_like(&[&["1.50"], &["a"]], &[&["1.5"], &["a"]]), Some(false));
+    }
+
+    #[test]
+    fn a_column_that_is_cut_off_loosens_no_other() {
+        let rows = |price: &'static str, ratio: &'static str| vec![["A", price, ratio]; 2_000];
+        let like = |one: Vec<[&'static str; 3]>, other: Vec<[&'static str; 3]>| {
+            let [one, other] =
+                [&one, &other].map(|rows| rows.iter().map(<[_; 3]>::as_slice).collect::<Vec<_>>());
+            is_like(&one, &other)
+        };
+        assert_eq!(like(rows("12.50", "0.66"), rows("12.50", "0.66666")), Some(true));
+        assert_eq!(like(rows("12.50", "0.66"), rows("12.51", "0.66666")), Some(false));
+    }
+
+    #[test]
+    fn decimals_in_other_columns_cannot_be_compared() {
+        assert_eq!(is_like(&[&["3"]], &[&["3.0"]]), None);
+        assert_eq!(is_like(&[&["1.5", "2"]], &[&["1", "2.5"]]), None);
     }
 }
