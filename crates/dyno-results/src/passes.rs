@@ -36,7 +36,7 @@ pub struct AnswerCounts {
     pub known: usize,
     /// It is that one.
     pub valid: usize,
-    /// Another target has the same.
+    /// It is that of other targets: more than half of those with an answer have it.
     pub alike: usize,
     /// It is not what it should be.
     pub differ: usize,
@@ -61,8 +61,8 @@ pub struct QueryTimes {
     pub validated: Option<bool>,
     /// Whether it was compared with the answer of another target.
     pub compared: bool,
-    /// In what the answer is wrong, differs from that of another target, or changed from pass to pass; `None` where nothing
-    /// is known of that.
+    /// In what the answer is wrong, differs from those of other targets, of which no more than half have it, or changed from pass
+    /// to pass; `None` where nothing is known of that.
     pub differs: Option<String>,
 }
 
@@ -103,11 +103,12 @@ fn query(series: &Series, passes: &[&StageResult], name: &str, known: &Report) -
     let times_s: Vec<Option<f64>> = passes.iter().map(|pass| time_s(pass, name)).collect();
     let answers = || known.answers.iter().filter(|it| it.series == series.name && it.answer.query == name);
     let answer = answers().find(|it| it.target == series.target);
-    let is_trusted = |it: &Answer| it.answer.wrong.is_none() && it.answer.changed == 0;
     let is_counterpart = |it: &&Answer| {
+        let is_trusted = it.answer.wrong.is_none() && it.answer.changed == 0;
         let same = |own: &Answer| answer::are_comparable(&own.answer, &it.answer);
-        it.target != series.target && is_trusted(it) && answer.is_some_and(same)
+        it.target != series.target && is_trusted && answer.is_some_and(same)
     };
+    let counterparts: Vec<&Answer> = answers().filter(is_counterpart).collect();
     let is_own =
         |it: &&QueryFailure| it.target == series.target && it.series == series.name && it.query == name;
     let failed = times_s.iter().any(Option::is_none);
@@ -120,8 +121,8 @@ fn query(series: &Series, passes: &[&StageResult], name: &str, known: &Report) -
         over_limit: failure.is_some_and(|failure| failure.over_limit),
         rows: answer.map(|answer| answer.answer.count),
         validated: answer.and_then(|answer| answer.answer.validated),
-        compared: answers().any(|it| is_counterpart(&it)),
-        differs: answer.and_then(|answer| differs(answer, answers().find(|it| is_trusted(it)))),
+        compared: !counterparts.is_empty(),
+        differs: answer.and_then(|answer| differs(answer, &counterparts)),
     }
 }
 
@@ -163,8 +164,9 @@ fn geometric_mean(times: &[f64]) -> f64 {
     (times.iter().map(|time| time.ln()).sum::<f64>() / times.len().max(1) as f64).exp()
 }
 
-/// In what an answer differs from what it should be, or from the `first` that was had.
-fn differs(found: &Answer, first: Option<&Answer>) -> Option<String> {
+/// In what an answer differs from what it should be: from the one that is known to be right, from later ones, or from those of
+/// other targets. Which of two is right nobody knows, so both differ; of several, the one that more than half have is taken for right.
+fn differs(found: &Answer, counterparts: &[&Answer]) -> Option<String> {
     if let Some(wrong) = &found.answer.wrong {
         let known = if found.answer.recorded { "the recorded one" } else { "that of the specification" };
         return Some(format!("the answer is not {known}: {wrong}"));
@@ -172,12 +174,13 @@ fn differs(found: &Answer, first: Option<&Answer>) -> Option<String> {
     if found.answer.changed > 0 {
         return Some(format!("{} later answers to the same text were others", found.answer.changed));
     }
-    let first = first.filter(|first| first.target != found.target)?;
-    if !answer::are_comparable(&first.answer, &found.answer) {
-        return None;
-    }
-    let differs = answer::difference_of(&first.answer, &found.answer)?;
-    Some(format!("the answer is not that of {}: {differs}", first.target))
+    let difference = |other: &&Answer| {
+        let differs = answer::difference_of(&other.answer, &found.answer)?;
+        Some(format!("the answer is not that of {}: {differs}", other.target))
+    };
+    let differences: Vec<String> = counterparts.iter().filter_map(difference).collect();
+    let with_it = 1 + counterparts.len() - differences.len();
+    differences.into_iter().next().filter(|_| 2 * with_it <= 1 + counterparts.len())
 }
 
 fn scale(series: &Series, known: &Report) -> Option<f64> {
