@@ -12,6 +12,11 @@ use crate::event::{Answer, QueryAnswer};
 /// Name and version of the form in which answers are recorded.
 pub const SCHEMA: &str = "dyno.answers/1";
 
+/// The check that queries return what the specification of their workload says.
+pub const OF_SPECIFICATION: &str = "answers-of-specification";
+/// The check that queries return what an earlier run has recorded.
+pub const AS_RECORDED: &str = "answers-as-recorded";
+
 /// Answers that a run has recorded, with which those of later runs are compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recorded {

@@ -1,8 +1,9 @@
 //! `answer-differs`, `not-validated` and `too-few-repeats`: how far the times of a query set can be believed.
 
 use super::evidence::series_subject;
+use crate::answer::AS_RECORDED;
 use crate::document::{Passes, QueryTimes, Report, Series};
-use crate::event::{Finding, Severity};
+use crate::event::{Check, Finding, Severity};
 use crate::words::first_few;
 
 /// Fewer passes than this do not show how much they scatter.
@@ -33,11 +34,15 @@ fn finding(
 }
 
 fn differs(report: &Report, series: &Series, passes: &Passes) -> Option<Finding> {
-    let differing: Vec<String> = passes
+    let mut differing: Vec<String> = passes
         .queries
         .iter()
         .filter_map(|query| Some(format!("{}: {}", query.query, query.differs.as_ref()?)))
         .collect();
+    if differing.is_empty() {
+        // Of queries that returned nothing only the check knows.
+        differing.extend(recorded_check(report, series, Some(false)));
+    }
     (!differing.is_empty()).then(|| {
         let evidence = first_few(&differing);
         let advice =
@@ -47,24 +52,37 @@ fn differs(report: &Report, series: &Series, passes: &Passes) -> Option<Finding>
     })
 }
 
+/// What the comparison with recorded answers says, where that is how it ended.
+fn recorded_check(report: &Report, series: &Series, passed: Option<bool>) -> Option<String> {
+    let is_it = |check: &&Check| {
+        let of_series = check.target == series.target && check.workload == series.workload;
+        of_series && check.name == AS_RECORDED && check.passed == passed
+    };
+    report.checks.iter().find(is_it).map(|check| check.detail.clone())
+}
+
 fn not_validated(report: &Report, series: &Series, passes: &Passes) -> Option<Finding> {
     let is_looked_at =
         |query: &&QueryTimes| query.validated.is_some() || query.compared || query.median_s.is_none();
     let without: Vec<&str> =
         passes.queries.iter().filter(|it| !is_looked_at(it)).map(|it| it.query.as_str()).collect();
-    (!without.is_empty()).then(|| {
-        let of = match without.as_slice() {
-            all if all.len() == passes.queries.len() => "no answer was compared".to_owned(),
-            few @ ([_] | [_, _] | [_, _, _]) => format!("the answers to {} were not compared", few.join(", ")),
-            [first, second, others @ ..] => {
-                format!("the answers to {first}, {second} and {} more were not compared", others.len())
-            }
-            [] => String::new(),
-        };
-        let evidence = format!("{of} with one that is known to be right, nor with that of another target");
+    let not_made = recorded_check(report, series, None);
+    let of = match without.as_slice() {
+        [] => String::new(),
+        all if all.len() == passes.queries.len() => "no answer was compared".to_owned(),
+        few @ ([_] | [_, _] | [_, _, _]) => format!("the answers to {} were not compared", few.join(", ")),
+        [first, second, others @ ..] => {
+            format!("the answers to {first}, {second} and {} more were not compared", others.len())
+        }
+    };
+    let of = (!of.is_empty())
+        .then(|| format!("{of} with one that is known to be right, nor with that of another target"));
+    let evidence: Vec<String> = not_made.into_iter().chain(of).collect();
+    (!evidence.is_empty()).then(|| {
         let advice = "run beside another target, or compare with the answers of an earlier run (--record FILE, then --answers \
                       FILE); tpch has known ones at --scale 1 with --parameters validation";
-        finding(report, series, ("not-validated", Severity::Note), [evidence, advice.to_owned()])
+        let texts = [evidence.join("; "), advice.to_owned()];
+        finding(report, series, ("not-validated", Severity::Note), texts)
     })
 }
 

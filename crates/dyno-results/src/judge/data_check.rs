@@ -1,10 +1,13 @@
 //! `data-check-failed`: the database does not hold what it acknowledged. `data-check-not-made`: nobody looked.
 
+use crate::answer::{AS_RECORDED, OF_SPECIFICATION};
 use crate::document::Report;
 use crate::event::{Check, Finding, Severity, Subject};
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
-    report.checks.iter().filter_map(judge_check).collect()
+    // Those of answers have findings of their own.
+    let of_data = |check: &&Check| ![OF_SPECIFICATION, AS_RECORDED].contains(&check.name.as_str());
+    report.checks.iter().filter(of_data).filter_map(judge_check).collect()
 }
 
 fn judge_check(check: &Check) -> Option<Finding> {

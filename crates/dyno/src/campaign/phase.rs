@@ -263,7 +263,8 @@ impl<'a> PhaseRun<'a> {
         for (stream, load) in self.streams.iter().zip(&self.loads) {
             let mut answers = load.answers();
             let workload = load.workload();
-            verification::answers(context, system.name(), (stream.plan, workload.types()), &mut answers);
+            let set = (stream.plan, workload.types());
+            verification::answers(context, system.name(), set, &mut answers, failed || context.is_stopped());
             ended_well.push(answers.iter().map(|answer| answer.query.clone()).collect::<Vec<_>>());
             for answer in answers {
                 let (target, series) = (system.name().to_owned(), stream.plan.name.clone());

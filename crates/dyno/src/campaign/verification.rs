@@ -15,10 +15,6 @@ use crate::plan::StreamPlan;
 
 /// Stands for all checks of a load where none could be made.
 const NOT_MADE: &str = "data-after-load";
-/// Queries return what the specification of their workload says.
-const ANSWERS: &str = "answers-of-specification";
-/// Queries return what an earlier run has recorded.
-const RECORDED: &str = "answers-as-recorded";
 /// Targets that are compared hold the same data.
 const SAME_DATA: &str = "same-data";
 
@@ -113,34 +109,37 @@ impl Verification {
 }
 
 /// Compares answers with those that were recorded, and tells of those that were compared with any that are known to be right.
-/// `queries` are those of the set, some of which may have no answer.
+/// `queries` are those of the set, some of which may have no answer: not all were sent where the load was `cut_short`.
 pub(super) fn answers(
     context: &Context<'_>,
     target: &str,
     (stream, queries): (&StreamPlan, &[String]),
     answers: &mut [QueryAnswer],
+    cut_short: bool,
 ) {
-    let tell = |name: &str, valid: usize, known: usize, right: &str| {
-        if known > 0 {
-            context.stream.emit(Event::Check(Check {
-                target: target.to_owned(),
-                workload: stream.workload.clone(),
-                name: name.to_owned(),
-                passed: Some(valid == known),
-                expected: Some(known.to_string()),
-                found: Some(valid.to_string()),
-                detail: format!("{valid} of {known} answers are {right}"),
-            }));
-        }
+    let tell = |name: &str, valid: usize, known: usize, detail: String| {
+        let is_compared = known > 0;
+        context.stream.emit(Event::Check(Check {
+            target: target.to_owned(),
+            workload: stream.workload.clone(),
+            name: name.to_owned(),
+            passed: is_compared.then_some(valid == known),
+            expected: is_compared.then(|| known.to_string()),
+            found: is_compared.then(|| valid.to_string()),
+            detail,
+        }));
     };
     let known: Vec<bool> = answers.iter().filter_map(|answer| answer.validated).collect();
     let valid = known.iter().filter(|valid| **valid).count();
-    tell(ANSWERS, valid, known.len(), "those of the specification");
+    if !known.is_empty() {
+        let detail = format!("{valid} of {} answers are those of the specification", known.len());
+        tell(answer::OF_SPECIFICATION, valid, known.len(), detail);
+    }
     let Some(recorded) = &stream.answers else { return };
     let is_missing = |query: &&String| {
         recorded.answer(&stream.name, query).is_some() && !answers.iter().any(|it| it.query == **query)
     };
-    let missing = queries.iter().filter(is_missing).count();
+    let missing = if cut_short { 0 } else { queries.iter().filter(is_missing).count() };
     let (mut known, mut valid) = (missing, 0);
     for answer in answers {
         let expected = recorded.answer(&stream.name, &answer.query);
@@ -154,7 +153,21 @@ pub(super) fn answers(
         }
     }
     let none = if missing == 0 { String::new() } else { format!("; {missing} of the queries returned none") };
-    tell(RECORDED, valid, known, &format!("as recorded{none}"));
+    match known {
+        0 if cut_short => {}
+        0 => {
+            let detail = "none of the recorded answers is to these queries with these values";
+            tell(answer::AS_RECORDED, 0, 0, detail.to_owned());
+        }
+        _ => {
+            tell(
+                answer::AS_RECORDED,
+                valid,
+                known,
+                format!("{valid} of {known} answers are as recorded{none}"),
+            );
+        }
+    }
 }
 
 fn compare(

@@ -182,11 +182,15 @@ fn once(
         ));
         code = code.max(NOT_STARTED);
     }
+    let is_whole = ended.is_ok();
     for failure in [ended.err(), store_failure].into_iter().flatten() {
         tell(&failure);
         code = code.max(if measured { INCOMPLETE } else { NOT_STARTED });
     }
-    let recorded = outputs.record.map(|path| record_answers(&report, plan, path));
+    let recorded = outputs.record.map(|path| match is_whole {
+        true => record_answers(&report, plan, path, outputs.quiet),
+        false => Err(Failure::wrong(format!("{} was not written: the run did not end well", path.display()))),
+    });
     for failure in [pages.failure, recorded.and_then(Result::err)].into_iter().flatten() {
         // The run itself is whole and stored.
         tell(&failure);
@@ -196,7 +200,7 @@ fn once(
 }
 
 /// Writes what queries returned on the first target.
-fn record_answers(report: &Report, plan: &Plan, path: &Path) -> Result<(), Failure> {
+fn record_answers(report: &Report, plan: &Plan, path: &Path, quiet: bool) -> Result<(), Failure> {
     let target = plan.systems.first().map_or("", |target| target.name.as_str());
     let recorded = Recorded::of(&report.answers, target);
     if recorded.answers.is_empty() {
@@ -205,7 +209,28 @@ fn record_answers(report: &Report, plan: &Plan, path: &Path) -> Result<(), Failu
     }
     let mut text = Vec::new();
     json::write(&recorded, Layout::Pretty, &mut text)?;
-    place::write_named(path, &String::from_utf8_lossy(&text))
+    place::write_named(path, &String::from_utf8_lossy(&text))?;
+    if !quiet {
+        eprintln!("{}", told_of_answers(report, target, &recorded, path));
+    }
+    Ok(())
+}
+
+/// `recorded  20 of 22 answers to answers.json: not Q5, Q20`
+fn told_of_answers(report: &Report, target: &str, recorded: &Recorded, path: &Path) -> String {
+    let own = report.series.iter().filter(|series| series.target == target);
+    let queries = own.flat_map(|series| {
+        let queries = series.passes.iter().flat_map(|passes| &passes.queries);
+        queries.map(|query| (series.name.as_str(), query.query.as_str()))
+    });
+    let queries: Vec<(&str, &str)> = queries.collect();
+    let is_without = |(series, query): &&(&str, &str)| {
+        !recorded.answers.iter().any(|it| it.series == *series && it.answer.query == *query)
+    };
+    let without: Vec<&str> = queries.iter().filter(is_without).map(|(_, query)| *query).collect();
+    let (count, all, path) = (recorded.answers.len(), queries.len(), path.display());
+    let not = if without.is_empty() { String::new() } else { format!(": not {}", without.join(", ")) };
+    format!("recorded  {count} of {all} answers to {path}{not}")
 }
 
 /// Whether any transaction ended well, but for those of warm-ups.

@@ -4,9 +4,10 @@ use std::fs;
 
 use dyno_test_servers::{ClickHouse, ClickHouseKind, MysqlProduct, duckdb_library};
 use rusqlite::Connection;
+use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::home::Home;
+use crate::home::{Home, wait_until};
 use crate::mysql;
 use crate::report::Report;
 use crate::server::{database, shared, value};
@@ -166,7 +167,9 @@ fn answers_are_compared_with_those_that_were_recorded() {
     value(&server, "recorded_answers", SALES);
     let once = ["run", &queries, "--repeat", "1", "--warm-up", "0s", "--json"];
     let run = |words: &[&str]| home.dyno(&[&once[..], words].concat());
-    let report = run(&["--target", &postgres, "--record", "answers.json"]).expect(0).report();
+    let ended = run(&["--target", &postgres, "--record", "answers.json"]).expect(0);
+    ended.says(&["recorded 3 of 3 answers to answers.json"]);
+    let report = ended.report();
     assert!(report.findings().contains(&"not-validated"), "{:?}", report.findings());
     let recorded: Value = serde_json::from_slice(&fs::read(home.path("answers.json")).unwrap()).unwrap();
     assert_eq!(recorded["schema"], "dyno.answers/1");
@@ -189,6 +192,47 @@ fn answers_are_compared_with_those_that_were_recorded() {
         said,
         "01-regions: the answer is not the recorded one: row 2 is (west, 1, 7.25) instead of (south, 1, 7.25)"
     );
+    assert!(!report.findings().contains(&"data-check-failed"), "{:?}", report.findings());
+
+    let others =
+        folder(&home, "others", &[("04-count", "SELECT count(*) FROM sales"), ("05-none", "SELEKT")]);
+    let other = ["run", &others, "--target", &lite, "--repeat", "1", "--warm-up", "0s", "--json"];
+    let ended = home.dyno(&[&other[..], &["--answers", "answers.json", "--record", "some.json"]].concat());
+    ended.says(&["recorded 1 of 2 answers to some.json: not 05-none"]);
+    let report = ended.report();
+    assert_eq!(report.checks()[0]["passed"], Value::Null);
+    assert!(evidence(&report, "not-validated").starts_with("none of the recorded answers"));
+}
+
+#[test]
+fn a_run_that_is_stopped_misses_no_answer_and_replaces_none() {
+    let Some(server) = shared() else { return };
+    let home = Home::new();
+    let waits = ("2-waits", "SELECT 2 FROM pause, pg_sleep(seconds)");
+    let queries = folder(&home, "queries", &[("1-good", "SELECT 1"), waits]);
+    let postgres = database(&server, "stopped_answers");
+    value(&server, "stopped_answers", "CREATE TABLE pause (seconds INTEGER); INSERT INTO pause VALUES (0)");
+    let once =
+        ["run", &queries, "--target", &postgres, "--repeat", "1", "--warm-up", "0s", "--plans", "none"];
+    home.dyno(&[&once[..], &["--record", "answers.json"]].concat()).expect(0);
+    let recorded = fs::read(home.path("answers.json")).unwrap();
+
+    value(&server, "stopped_answers", "UPDATE pause SET seconds = 600");
+    let again = ["--json", "--answers", "answers.json", "--record", "answers.json"];
+    let running = home.start(&[&once[..], &again].concat());
+    let asleep = "SELECT count(*) FROM pg_stat_activity \
+                  WHERE wait_event = 'PgSleep' AND datname = current_database()";
+    wait_until("a query waits", || value(&server, "stopped_answers", asleep) == "1");
+    running.signal(Signal::INT);
+    let ended = running.end().expect(2);
+    ended.says(&["answers.json was not written"]);
+    let report = ended.report();
+    assert_eq!(report.checks()[0]["found"], "1");
+    report.assert_checks_passed();
+    for code in ["data-check-failed", "answer-differs"] {
+        assert!(!report.findings().contains(&code), "{:?}", report.findings());
+    }
+    assert_eq!(fs::read(home.path("answers.json")).unwrap(), recorded);
 }
 
 #[test]

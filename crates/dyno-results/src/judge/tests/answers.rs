@@ -1,7 +1,7 @@
 //! What is found of the passes over a query set.
 
 use super::*;
-use crate::event::{Answer, QueryAnswer};
+use crate::event::{Answer, Check, QueryAnswer};
 
 fn answer(target: &str, value: &str) -> Answer {
     let answer = QueryAnswer {
@@ -125,4 +125,36 @@ fn answers_that_nobody_compared_and_few_passes_are_told() {
     let mut valid = answer("pg", "1");
     valid.answer.validated = Some(true);
     must_be_silent(&run(&["pg"], 3, vec![valid]), "not-validated");
+}
+
+#[test]
+fn a_check_of_answers_is_no_check_of_data() {
+    let with_check = |passed, detail: &str, answer: Answer| {
+        let mut report = run(&["pg"], 3, vec![answer]);
+        report.checks.push(Check {
+            target: "pg".to_owned(),
+            workload: "tpch/queries".to_owned(),
+            name: crate::answer::AS_RECORDED.to_owned(),
+            passed,
+            expected: None,
+            found: None,
+            detail: detail.to_owned(),
+        });
+        must_be_silent(&report, "data-check-failed");
+        must_be_silent(&report, "data-check-not-made");
+        report
+    };
+    let mut wrong = answer("pg", "1");
+    (wrong.answer.recorded, wrong.answer.wrong) = (true, Some("row 1 is (1) instead of (2)".into()));
+    let report = with_check(Some(false), "0 of 1 answers are as recorded", wrong);
+    must_find(&report, "answer-differs", Severity::Invalid, &["only: the answer is not the recorded one"]);
+    let report = with_check(Some(false), "1 of the queries returned none", answer("pg", "1"));
+    must_find(&report, "answer-differs", Severity::Invalid, &["1 of the queries returned none"]);
+    let report = with_check(None, "none of the recorded answers is to these queries", answer("pg", "1"));
+    must_find(
+        &report,
+        "not-validated",
+        Severity::Note,
+        &["none of the recorded answers", "no answer was compared"],
+    );
 }
