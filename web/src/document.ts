@@ -39,6 +39,8 @@ export interface NotDone {
   target: string;
   /** A step of the preparation, or a series. */
   what: string;
+  /** Left out but for a series. */
+  series?: boolean;
   said: string;
 }
 
@@ -326,6 +328,8 @@ export type StageResult = Arrival & {
   stream?: number;
   /** Left out but for a pass over a query set. */
   pass?: boolean;
+  /** Left out but for an amount of work that is the workload's own. */
+  fixed?: boolean;
   kind: StageKind;
   workload: string;
   clients: number;

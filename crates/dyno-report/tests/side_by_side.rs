@@ -389,7 +389,7 @@ fn of_variants(count: usize) -> Report {
         row("tpcb", "throughput", Unit::PerS, 1_000.0),
     ];
     let (target, what) = ("variant_2".to_owned(), "tables".to_owned());
-    let not_done = vec![NotDone { target, what, said: "it is not there".to_owned() }];
+    let not_done = vec![NotDone { target, what, series: false, said: "it is not there".to_owned() }];
     Report { variants: Some(Variants { systems, rows }), not_done, ..fold(&two().events()) }
 }
 

@@ -189,6 +189,7 @@ fn stage(id: u32, target: &str) -> Stage {
         planned_transactions: None,
         contended_rows: None,
         pass: false,
+        fixed: false,
         stream: 0,
         round: 0,
         types: vec!["made-up".to_owned()],

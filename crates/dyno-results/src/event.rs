@@ -427,6 +427,9 @@ pub struct Stage {
     /// is what is measured, and not how many there are in a time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pass: bool,
+    /// Whatever load is asked for, one client does this: how long it takes is what is measured, and not how much is done in a time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub fixed: bool,
     /// Names of the transaction types, indexed by [`TypeInterval::type_index`].
     pub types: Vec<String>,
 }
@@ -444,6 +447,12 @@ impl Stage {
             StageKind::Hold if self.pass => "pass",
             kind => kind.stage_name(),
         }
+    }
+
+    /// Whether what is done in it is given, and the time that it takes is the figure: nobody reads its throughput.
+    #[must_use]
+    pub fn is_given_work(&self) -> bool {
+        self.pass || self.fixed
     }
 
     /// Transactions per second that are asked for, of an open load: at its beginning, where they are ramped.
@@ -747,6 +756,9 @@ pub struct NotDone {
     pub target: String,
     /// A step of the preparation (`tables`, `keys`), or the series (`tpcb`).
     pub what: String,
+    /// It is a series.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub series: bool,
     /// What the server said.
     pub said: String,
 }

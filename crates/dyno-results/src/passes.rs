@@ -22,7 +22,7 @@ pub struct Passes {
     /// Of the medians of all queries; `None` where one has none.
     pub geometric_mean_s: Option<f64>,
     /// Queries per hour, normalised: 3,600 by `total_s`, times the clients and the scale, by the processors of the server's
-    /// host. `None` where one of these is unknown.
+    /// host. `None` where one of these is unknown, or the load is given: it is no figure of how many clients are served.
     pub qph: Option<f64>,
     pub answers: AnswerCounts,
 }
@@ -87,7 +87,7 @@ pub(crate) fn of(series: &Series, stages: &[StageResult], known: &Report) -> Opt
         seconds,
         total_s,
         geometric_mean_s: medians.as_deref().map(geometric_mean),
-        qph: total_s.and_then(qph),
+        qph: total_s.filter(|_| !first.stage.fixed).and_then(qph),
         answers: AnswerCounts {
             kept: count(|query| query.rows.is_some()),
             known: count(|query| query.validated.is_some()),

@@ -60,13 +60,15 @@ pub(crate) fn of(report: &Report) -> Option<Variants> {
     rows.extend(table.size("size", &report.found));
     let mut seen: Vec<&str> = Vec::new();
     let mut sizes = report.found.iter().collect::<Vec<_>>();
-    for series in &report.series {
-        if seen.contains(&series.name.as_str()) {
+    // Those that all have refused come last.
+    let refused = report.not_done.iter().filter(|it| it.series).map(|it| it.what.as_str());
+    for series in report.series.iter().map(|series| series.name.as_str()).chain(refused) {
+        if seen.contains(&series) {
             continue;
         }
-        seen.push(&series.name);
-        rows.extend(table.series(&series.name));
-        let after = |data: &&Data| data.after.as_deref() == Some(series.name.as_str());
+        seen.push(series);
+        rows.extend(table.series(series));
+        let after = |data: &&Data| data.after.as_deref() == Some(series);
         let now: Vec<&Data> = report.data_after.iter().filter(after).collect();
         // Behind a load that only reads they are what they were.
         let has_changed = now.iter().any(|data| {
@@ -74,7 +76,7 @@ pub(crate) fn of(report: &Report) -> Option<Variants> {
             before.is_some_and(|before| bytes(before) != bytes(data))
         });
         if has_changed {
-            rows.extend(table.size(&series.name, now.iter().copied()));
+            rows.extend(table.size(series, now.iter().copied()));
             sizes = now;
         }
     }
@@ -123,11 +125,10 @@ impl<'a> Table<'a> {
         // In the order of the system with the most: it has those that others have not.
         let mut own: Vec<Vec<&str>> = self.systems.iter().map(of).collect();
         own.sort_by_key(|steps| std::cmp::Reverse(steps.len()));
-        let refused = self.report.not_done.iter().map(|not_done| not_done.what.as_str());
+        let refused = self.report.not_done.iter().filter(|it| !it.series).map(|it| it.what.as_str());
         let mut steps: Vec<&str> = Vec::new();
         for step in own.into_iter().flatten().chain(refused) {
-            let is_series = self.report.series.iter().any(|series| series.name == step);
-            if !steps.contains(&step) && step != "drop" && !is_series {
+            if !steps.contains(&step) && step != "drop" {
                 steps.push(step);
             }
         }
@@ -186,8 +187,11 @@ impl<'a> Table<'a> {
             self.report.stages.iter().filter(own).collect::<Vec<_>>()
         };
         let failed = |system: &str| refused(system).or_else(|| self.said(system, name, ""));
-        let counted = |system: &&str| stages(system).iter().any(|it| it.stage.planned_transactions.is_some());
-        if self.systems.iter().any(counted) {
+        if self.systems.iter().all(|system| of(system).is_none()) {
+            return vec![self.row((name, "load", Unit::S), |_| None, refused)];
+        }
+        let is_fixed = |system: &&str| stages(system).iter().any(|it| it.stage.fixed);
+        if self.systems.iter().any(is_fixed) {
             let seconds = |system: &str| {
                 let whole =
                     stages(system).into_iter().rfind(|it| it.complete && it.totals.bad_with_drain() == 0);
@@ -263,9 +267,9 @@ mod tests {
         })
     }
 
-    fn not_done(target: &str, what: &str) -> Event {
+    fn not_done(target: &str, what: &str, series: bool) -> Event {
         let (target, what) = (target.to_owned(), what.to_owned());
-        Event::NotDone(NotDone { target, what, said: "no".to_owned() })
+        Event::NotDone(NotDone { target, what, series, said: "no".to_owned() })
     }
 
     /// Systems, each by its name and its target's.
@@ -305,11 +309,11 @@ mod tests {
             step("heap", "drop", 9.0),
             step("heap", "data", 2.0),
             step("heap", "analyze", 1.0),
-            not_done("columnar", "tables"),
+            not_done("columnar", "tables", false),
             step("indexed", "drop", 9.0),
             step("indexed", "data", 1.0),
             step("indexed", "indexes", 3.0),
-            not_done("indexed", "analyze"),
+            not_done("indexed", "analyze", false),
             step("indexed", "analyze", 0.5),
             data("heap", 800, None),
             data("indexed", 1_600, None),
@@ -322,7 +326,10 @@ mod tests {
         }
         fixture.push(data("heap", 1_800, Some("write")));
         fixture.push(data("indexed", 1_600, Some("write")));
-        fixture.push(not_done("columnar", "write"));
+        fixture.push(not_done("columnar", "write", true));
+        for target in ["heap", "columnar", "indexed"] {
+            fixture.push(not_done(target, "updates", true));
+        }
         let systems = [["heap", "pg"], ["columnar", "pg"], ["indexed", "pg"]];
         let report = report(&systems, &fixture);
         let variants = report.variants.as_ref().unwrap();
@@ -346,6 +353,7 @@ mod tests {
                 "write table bytes: 1800, –, 1600 ×0.8888888888888888",
                 "write index bytes: 200, –, 200 ×1",
                 "write bytes per row: 20, –, 18 ×0.9",
+                "updates load: no, no, no",
             ]
         );
     }

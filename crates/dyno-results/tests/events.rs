@@ -145,7 +145,7 @@ fn every_event() -> Vec<Event> {
             cold: Some(Cold { dropped: vec![text()], kept: vec![text()] }),
         }),
         Event::TargetLost(TargetLost { target: text(), stage: Some(0), reason: text() }),
-        Event::NotDone(NotDone { target: text(), what: text(), said: text() }),
+        Event::NotDone(NotDone { target: text(), what: text(), series: true, said: text() }),
         Event::ServerChanged(ServerChanged {
             target: text(),
             restarted: true,
@@ -184,6 +184,7 @@ fn stage(arrival: Arrival) -> Stage {
         round: 1,
         contended_rows: Some(1),
         pass: true,
+        fixed: true,
         types: vec![],
     }
 }

@@ -62,6 +62,8 @@ pub(crate) struct StreamPlan {
     pub(crate) time_limit: Option<Duration>,
     /// Transactions of a pass, where the workload makes passes over its queries.
     pub(crate) pass: Option<u64>,
+    /// Whether its load is the workload's own, whatever is asked for.
+    pub(crate) fixed: bool,
     /// With what its answers are compared, beside each other.
     pub(crate) answers: Option<Arc<Recorded>>,
     /// How the plans of its queries are taken, where it makes passes over them.

@@ -55,17 +55,18 @@ function headline(passes: Passes, live: boolean): Child {
 }
 
 function figures({ geometric_mean_s, qph, stages }: Passes): Child {
+  const ofQph: [string, string, Child] = [
+    "QPH",
+    "3,600 / total × clients × scale / processors of the server's host",
+    short(qph ?? 0),
+  ];
   const pairs: [string, string, Child][] = [
     [
       "geometric mean",
       "of the medians of all queries",
       geometric_mean_s === null ? orUnknown(null) : `${seconds(geometric_mean_s)} s`,
     ],
-    [
-      "QPH",
-      "3,600 / total × clients × scale / processors of the server's host",
-      qph === null ? orUnknown(null) : short(qph),
-    ],
+    ...(qph === null ? [] : [ofQph]),
     ["passes", "measured; the warm-up is none of them", count(stages.length)],
   ];
   return el(

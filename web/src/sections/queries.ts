@@ -272,6 +272,7 @@ function figuresTable(name: string, names: string[], shown: Side[], base: Side):
       ],
     };
   };
+  const hasQph = shown.some(({ passes }) => passes.qph !== null);
   const whole = (label: string, of: (passes: Passes) => string | null, mean: boolean): Row => ({
     class: "hold",
     cells: [
@@ -290,7 +291,7 @@ function figuresTable(name: string, names: string[], shown: Side[], base: Side):
     ...names.map(row),
     whole("total", ({ total_s }) => inSeconds(total_s), false),
     whole("geometric mean", ({ geometric_mean_s }) => inSeconds(geometric_mean_s), true),
-    whole("QPH", ({ qph }) => (qph === null ? null : short(qph)), false),
+    ...(hasQph ? [whole("QPH", ({ qph }) => (qph === null ? null : short(qph)), false)] : []),
   ]);
   return el(
     "div",

@@ -149,6 +149,7 @@ mod tests {
             planned_transactions: None,
             contended_rows: None,
             pass: false,
+            fixed: false,
             stream: 0,
             round: 0,
             types: Vec::new(),

@@ -204,6 +204,7 @@ impl Script<'_> {
             planned_transactions: None,
             contended_rows: None,
             pass: false,
+            fixed: false,
             stream: 0,
             round: 0,
             types: vec![self.outside(workload)],

@@ -7,7 +7,7 @@ use super::evidence::{series_subject, stage_name};
 use crate::document::{Report, Series, StageResult, Totals};
 use crate::event::{Finding, Severity, StageKind};
 use crate::format;
-use crate::words::list;
+use crate::words::{first_few, list};
 
 /// From this share of failed transactions on, throughput says little of what was asked for.
 const FAILED_SHARE_DOUBT: f64 = 0.01;
@@ -46,9 +46,17 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
         // The worst stage decides: a hold in which half failed is not made good by a ladder that went well.
         severity: measured.iter().map(|result| severity(result)).max().unwrap_or(Severity::Note),
         subject: series_subject(report, series),
-        evidence: evidence.join("; "),
+        evidence: evidence.into_iter().chain(not_run(report, series)).collect::<Vec<_>>().join("; "),
         advice: advice(&measured, &warm_ups),
     })
+}
+
+/// `not run: top-100, 0A000: no such operation`, of given work.
+fn not_run(report: &Report, series: &Series) -> Option<String> {
+    let own =
+        report.query_failures.iter().filter(|it| it.target == series.target && it.series == series.name);
+    let all: Vec<String> = own.map(|it| format!("{}: {}", it.query, it.said)).collect();
+    (!all.is_empty()).then(|| format!("not run: {}", first_few(&all)))
 }
 
 /// What to do about any error, and about the most frequent ones that have a remedy of their own.
@@ -68,11 +76,14 @@ fn severity(result: &StageResult) -> Severity {
     let troubles = Troubles::of(result);
     let clients = result.stage.clients.max(result.stage.clients_end.unwrap_or(0));
     let lost_share = share(troubles.totals.lost_s, result.seconds * f64::from(clients));
-    match share(troubles.totals.bad_with_drain() as f64, troubles.totals.ended_with_drain() as f64) {
+    // What did not end well of given work has no time, so that no figure is worse for it.
+    let given = result.stage.is_given_work();
+    let failed = if given { 0 } else { troubles.totals.bad_with_drain() };
+    match share(failed as f64, troubles.totals.ended_with_drain() as f64) {
         failed if failed >= FAILED_SHARE_INVALID => Severity::Invalid,
         _ if lost_share >= LOST_SHARE_INVALID => Severity::Invalid,
         failed if failed >= FAILED_SHARE_DOUBT => Severity::Doubt,
-        _ if troubles.aborted > 0 || lost_share >= LOST_SHARE_DOUBT => Severity::Doubt,
+        _ if (troubles.aborted > 0 && !given) || lost_share >= LOST_SHARE_DOUBT => Severity::Doubt,
         _ => Severity::Note,
     }
 }

@@ -14,7 +14,8 @@ mod sqlite;
 use super::*;
 use crate::document::Percentiles;
 use crate::event::{
-    Embedded, Event, Finished, Host, Outcome, ServerChange, ServerChanged, Severity, StageKind, Table,
+    Embedded, Event, Finished, Host, Outcome, QueryFailure, ServerChange, ServerChanged, Severity, StageKind,
+    Table,
 };
 use crate::fixture::{
     Fixture, FixtureStage, GIB, check, clean_fixture, clean_report, interval, setting, wobble,
@@ -267,6 +268,37 @@ fn fewer_rows_than_clients_that_change_them_are_found() {
     must_find(&of_rows(Some(10)), "contention-by-design", Severity::Note, &["the rungs at 16 clients"]);
     must_be_silent(&of_rows(Some(16)), "contention-by-design");
     must_be_silent(&of_rows(None), "contention-by-design");
+}
+
+/// The throughput of what ends where its work does is no figure, and what failed of it has no time.
+#[test]
+fn given_work_is_not_judged_as_a_load() {
+    let mut fixture = Fixture::started("2026-11-20-1");
+    fixture.read("database", "checkpoints_timed_total", 3.0);
+    fixture.grow("database", "tuples_updated_total", 30.0);
+    fixture.play(&FixtureStage::write(StageKind::Hold, 1, &[30, 1]));
+    fixture.push(Event::QueryFailure(QueryFailure {
+        target: "pg".to_owned(),
+        series: "write".to_owned(),
+        query: "update".to_owned(),
+        said: "no such operation".to_owned(),
+        over_limit: false,
+    }));
+    fixture.finish();
+    let mut report = fold(&fixture.events);
+    hold(&mut report).totals.failed_with_drain = 100;
+    hold(&mut report).clients_aborted = 1;
+    for (code, severity) in
+        [("noisy", Severity::Doubt), ("too-short", Severity::Doubt), ("errors", Severity::Invalid)]
+    {
+        must_find(&report, code, severity, &[]);
+    }
+    hold(&mut report).stage.fixed = true;
+    must_be_silent(&report, "noisy");
+    must_be_silent(&report, "too-short");
+    must_find(&report, "errors", Severity::Note, &["100 of 131", "; not run: update: no such operation"]);
+    hold(&mut report).totals.lost_s = 2.0;
+    must_find(&report, "errors", Severity::Invalid, &["broken connections"]);
 }
 
 #[test]

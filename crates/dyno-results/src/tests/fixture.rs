@@ -155,6 +155,7 @@ impl Fixture {
             planned_transactions: None,
             contended_rows: None,
             pass: false,
+            fixed: false,
             stream: 0,
             round: 0,
             types: vec!["only".to_owned()],
@@ -410,6 +411,7 @@ pub(crate) fn one_of_each_remark() -> Vec<Event> {
         Event::NotDone(NotDone {
             target: "pg".to_owned(),
             what: "keys".to_owned(),
+            series: false,
             said: "ERROR: unsupported access method (0A000)".to_owned(),
         }),
         Event::Notice(Notice {

@@ -89,7 +89,7 @@ fn at_site(
         Progress::Remark(text) => stream.notice(target, None, text),
         Progress::NotDone { step, said } => {
             let (target, what) = (target.to_owned(), step.to_owned());
-            stream.emit(Event::NotDone(NotDone { target, what, said }));
+            stream.emit(Event::NotDone(NotDone { target, what, series: false, said }));
         }
         Progress::Finished(step) => stream.emit(Event::Prepare(step)),
     };

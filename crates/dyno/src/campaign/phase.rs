@@ -350,6 +350,7 @@ impl<'a> StreamRun<'a> {
             protocol: self.plan.protocol,
             contended_rows: self.contended_rows,
             pass: self.plan.pass,
+            fixed: self.plan.fixed,
             queries: self.plan.pass.map(|_| self.load.as_ref()),
         };
         self.stages.run(context, &mut engine, &subject, order, &mut self.sums, participant)?;

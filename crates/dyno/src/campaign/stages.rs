@@ -59,6 +59,8 @@ pub(crate) struct StageSubject<'a> {
     pub(crate) contended_rows: Option<u32>,
     /// Transactions of a pass, where the workload makes such.
     pub(crate) pass: Option<u64>,
+    /// As [`Stage::fixed`].
+    pub(crate) fixed: bool,
     /// Says which queries go on, where a stage is a pass.
     pub(crate) queries: Option<&'a dyn SeriesLoad>,
 }
@@ -394,6 +396,7 @@ pub(crate) fn announced(subject: &StageSubject<'_>, order: &StageOrder) -> Stage
         planned_transactions,
         contended_rows: subject.contended_rows,
         pass: subject.pass.is_some_and(|pass| order.end == End::TransactionsPerClient(pass)),
+        fixed: subject.fixed,
         types: subject.types.to_vec(),
     }
 }

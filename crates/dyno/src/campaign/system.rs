@@ -56,16 +56,17 @@ impl<'a> System<'a> {
         context.check_stopped()?;
         match data::provide(context, self.plan, &mut self.server) {
             Ok(data) => self.data = Some(data),
-            Err(failure) => self.left_out = Some(self.not_done(context, "tables", failure)?),
+            Err(failure) => self.left_out = Some(self.not_done(context, None, failure)?),
         }
         Ok(())
     }
 
-    /// Tells that a variant cannot do this by its nature; the failure is returned as an error where it is another one.
+    /// Tells that a variant cannot do this by its nature: a series, or else a step of its preparation. Another failure is returned
+    /// as an error.
     pub(super) fn not_done(
         &self,
         context: &Context<'_>,
-        what: &str,
+        series: Option<&str>,
         failure: Failure,
     ) -> Result<Failure, Failure> {
         let refusal = match &failure {
@@ -73,8 +74,9 @@ impl<'a> System<'a> {
             _ => None,
         };
         let Some((step, said)) = refusal else { return Err(failure) };
-        let what = step.unwrap_or(what).to_owned();
-        context.stream.emit(Event::NotDone(NotDone { target: self.name().to_owned(), what, said }));
+        let (target, what) = (self.name().to_owned(), step.or(series).unwrap_or("tables").to_owned());
+        let series = step.is_none() && series.is_some();
+        context.stream.emit(Event::NotDone(NotDone { target, what, series, said }));
         Ok(failure)
     }
 

@@ -55,7 +55,7 @@ impl<'l, 'a, 'c> SystemRun<'l, 'a, 'c> {
     ) -> Result<Option<Self>, Failure> {
         match PhaseRun::begin(context, system, phase) {
             Ok(run) => Ok(Some(Self { system, run, over: false, failed: false })),
-            Err(failure) => match system.not_done(context, &names(phase), failure) {
+            Err(failure) => match system.not_done(context, Some(&names(phase)), failure) {
                 Ok(_) => Ok(None),
                 Err(failure) => system.fail(context, failure).map(|()| None),
             },

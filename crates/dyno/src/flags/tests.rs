@@ -144,12 +144,19 @@ fn what_a_file_says_is_checked_as_what_is_typed() {
         planned.map(|_| ()).expect_err(text).to_string()
     };
     let target = |name: &str| format!("[[targets]]\nname = \"{name}\"\nurl = \"postgres://h/d\"");
+    let storage = |one: &str, two: &str| {
+        let system =
+            |name: &str, data: &str| format!("[[systems]]\nname = \"{name}\"\ndata.storage = {{ {data} }}");
+        let phase = "[[phases]]\nstreams = [{ workload = \"storage/updates\" }]";
+        [target("a"), system("one", one), system("two", two), phase.to_owned()].join("\n")
+    };
     for (text, why) in [
         (target("driver"), "cannot be called driver"),
         (target("a:b"), "is no name"),
         (format!("{}\n[[systems]]\n[[systems]]", target("a")), "two systems have the name a"),
         (format!("{}\n[[systems]]\n[[systems]]\nname = \"b\"", target("a")), "are the same database"),
         (format!("{}\n[[systems]]\nname = \"x y\"", target("a")), "is no name"),
+        (storage("variant = \"one\"", "variant = \"two\", updates = 500"), "storage/updates is another amount of work on two than on one"),
         ("[[phases]]\nstreams = [{}, {}]".to_owned(), "a stream runs one workload"),
         ("[[phases]]\nstreams = [{ workload = \"join\" }]\n[[phases]]\nstreams = [{ workload = \"join\" }]".to_owned(), "two loads are called join"),
         ("[[phases]]\nstreams = [{ workload = \"join\" }]\n[[phases]]\nstreams = [{ workload = \"tpcb\" }]".to_owned(), "one family"),

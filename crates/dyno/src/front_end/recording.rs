@@ -106,6 +106,7 @@ impl LoadDescription {
             protocol: self.protocol,
             contended_rows,
             pass: None,
+            fixed: false,
             queries: None,
         };
         let stage = stages::announced(&subject, order);

@@ -29,10 +29,19 @@ const CONNECTIONS_MAX: u32 = 100_000;
 /// Decides what the phases leave open, and writes it there.
 pub(super) fn resolve(spec: &mut RunSpec, systems: &[SystemPlan]) -> Result<Vec<PhasePlan>, Failure> {
     let names: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
-    // All have the same, but for how many queries are in a pass: one with fewer goes through them more often.
+    // All have the same, but for how many queries are in a pass: one with fewer goes through them more often. Of other given work
+    // the time is compared.
     let mut series = systems.first().map(|system| system.benchmark.series()).unwrap_or_default();
-    for other in systems.iter().flat_map(|system| system.benchmark.series()) {
+    for (system, other) in
+        systems.iter().flat_map(|it| it.benchmark.series().into_iter().map(move |of| (it, of)))
+    {
         for own in series.iter_mut().filter(|own| own.workload == other.workload) {
+            if own.pass.is_none() && own.fixed != other.fixed {
+                return Err(Failure::wrong(format!(
+                    "{} is another amount of work on {} than on {}, and its time is compared: give all systems the same",
+                    own.workload, system.name, names[0]
+                )));
+            }
             (own.pass, own.fixed) = (own.pass.max(other.pass), own.fixed.max(other.fixed));
         }
     }
@@ -232,6 +241,7 @@ impl StreamPlan {
                 .insert(within("--max-tries", stream.max_tries, u32::MAX)?.unwrap_or(TRIES_DEFAULT)),
             time_limit: stream.time_limit.map(|limit| limit.0),
             pass,
+            fixed: fixed.is_some(),
             answers: answers.map(Arc::new),
             plans: stream.plans.unwrap_or(Plans::None),
             connections,

@@ -53,6 +53,8 @@ fn assert_whole(report: &Report, system: &str, queries: &[&str]) {
     let of_series = |it: &&Value| it["target"] == system && it["passes"].is_object();
     let passes: Vec<&Value> = report.series().iter().filter(of_series).collect();
     assert_eq!(passes.len(), 2);
+    // Queries per hour are of clients, and here is one.
+    assert!(passes.iter().all(|it| it["passes"]["qph"].is_null()), "{passes:#?}");
     for query in passes.iter().flat_map(|it| it["passes"]["queries"].as_array().unwrap()) {
         assert_eq!(query["differs"], Value::Null, "{system}: {query:#}");
     }
