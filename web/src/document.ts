@@ -75,7 +75,7 @@ export interface Run {
   command: string[];
   spec: unknown;
   /** With every default. */
-  resolved?: unknown;
+  resolved?: { systems?: { name: string; target: string }[] };
   /** Text in the page, where a 64-bit number would lose digits. */
   seed: string | number;
   seconds: number;

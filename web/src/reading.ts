@@ -138,9 +138,11 @@ export function bySeverity(findings: Finding[]): Finding[] {
   return [...findings].sort((a, b) => WEIGHT[a.severity] - WEIGHT[b.severity]);
 }
 
-/** Whether a finding bears on a series: it is about the whole run, its target, or the series itself. */
-export function concerns({ target, series: name }: Finding, series: Series): boolean {
-  return (target ?? series.target) === series.target && (name ?? series.name) === series.name;
+/** Whether a finding bears on a series: it is about the whole run, its target, the server of that, or the series itself. */
+export function concerns({ run }: Report, { target, series: name }: Finding, series: Series): boolean {
+  const system = run.resolved?.systems?.find((system) => system.name === series.target);
+  const isOfTarget = target === null || target === series.target || target === system?.target;
+  return isOfTarget && (name ?? series.name) === series.name;
 }
 
 /** Whether the run was still going when its document was asked for. */

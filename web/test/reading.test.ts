@@ -100,12 +100,15 @@ describe("findings", () => {
   });
 
   test("concern what they are about", () => {
-    expect(concerns(finding(subject(null)), read)).toBe(true);
-    expect(concerns(finding(subject("pg")), read)).toBe(true);
-    expect(concerns(finding(subject("pg", "read")), read)).toBe(true);
-    expect(concerns(finding(subject("pg", "read")), write)).toBe(false);
-    expect(concerns(finding(subject("my")), read)).toBe(false);
-    expect(concerns(finding(subject("my", "read")), read)).toBe(false);
+    expect(concerns(report, finding(subject(null)), read)).toBe(true);
+    expect(concerns(report, finding(subject("pg")), read)).toBe(true);
+    expect(concerns(report, finding(subject("pg", "read")), read)).toBe(true);
+    expect(concerns(report, finding(subject("pg", "read")), write)).toBe(false);
+    expect(concerns(report, finding(subject("my")), read)).toBe(false);
+    expect(concerns(report, finding(subject("my", "read")), read)).toBe(false);
+    const on = (target: string) => ({ ...report.run, resolved: { systems: [{ name: "pg", target }] } });
+    expect(concerns({ ...report, run: on("my") }, finding(subject("my")), read)).toBe(true);
+    expect(concerns({ ...report, run: on("other") }, finding(subject("my")), read)).toBe(false);
   });
 
   test("stand with the gravest first", () => {

@@ -145,6 +145,21 @@ impl Report {
         self.targets.iter().find(|target| target.name == name)
     }
 
+    /// What the server of a system is called: as its target is where several systems are on that, else as the system.
+    #[must_use]
+    pub fn server_of<'a>(&'a self, system: &'a str) -> &'a str {
+        let systems = || self.run.resolved.systems.iter();
+        let target = systems().find(|known| known.name == system).map(|known| known.target.as_str());
+        let is_shared = |target: &&str| systems().filter(|known| known.target == *target).count() > 1;
+        target.filter(is_shared).unwrap_or(system)
+    }
+
+    /// Whether a finding is of this system: of itself, its server, or the run.
+    #[must_use]
+    pub fn is_about(&self, subject: &event::Subject, system: &str) -> bool {
+        subject.target.as_deref().is_none_or(|target| target == system || target == self.server_of(system))
+    }
+
     /// The machine of this role: `driver`, or the name of the target whose server runs on it.
     #[must_use]
     pub fn host(&self, role: &str) -> Option<&event::Host> {

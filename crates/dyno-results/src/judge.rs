@@ -81,7 +81,8 @@ pub fn judge(report: &Report) -> Vec<Finding> {
 }
 
 fn by<'a>(rules: impl Iterator<Item = &'a Rule>, report: &Report) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = rules.flat_map(|rule| rule(report)).collect();
+    let mut findings: Vec<Finding> =
+        rules.flat_map(|rule| gathered::of_servers(report, rule(report))).collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     findings
 }

@@ -171,7 +171,7 @@ function answer(scene: Scene, lane: Lane, series: Series): HTMLElement {
   const { report } = lane;
   const several = scene.lanes.length > 1;
   const hold = holdOf(report, series);
-  const own = bySeverity(report.findings).filter((finding) => concerns(finding, series));
+  const own = bySeverity(report.findings).filter((finding) => concerns(report, finding, series));
   const invalid = own.some((finding) => finding.severity === "invalid");
   const colour = several ? lane.colour : seriesColour(report, series);
   const ofQueries = isQuerySet(report, series);

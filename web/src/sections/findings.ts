@@ -37,7 +37,7 @@ function laneOf(finding: Finding, own: Lane[]): Lane | null {
   if (own.length === 1) return own[0] ?? null;
   if (finding.about === null) return null;
   const concerned = own.filter(({ report, target }) =>
-    report.series.some((series) => series.target === target.name && concerns(finding, series)),
+    report.series.some((series) => series.target === target.name && concerns(report, finding, series)),
   );
   return concerned.length === 1 ? (concerned[0] ?? null) : null;
 }

@@ -1,5 +1,5 @@
 //! One finding for a series of what a rule finds in several of its stages: a hold that is repeated twenty times is no twenty
-//! findings. The gravest of them is told, and in how many of the others it is the same.
+//! findings. The gravest of them is told, and in how many of the others it is the same. So it is with the systems of one server.
 
 use super::evidence::series_subject;
 use crate::document::{Report, Series, StageResult};
@@ -46,6 +46,37 @@ pub(super) fn gather<'a>(
         }
     }
     of_series.into_iter().filter_map(|found| told(report, code, found)).collect()
+}
+
+/// The findings of a rule, of which what is the same of all systems of a server is said once, of the server.
+pub(super) fn of_servers(report: &Report, found: Vec<Finding>) -> Vec<Finding> {
+    let server = |finding: &Finding| {
+        let system = finding.subject.target.as_deref().filter(|_| finding.subject.series.is_none())?;
+        Some(report.server_of(system).to_owned())
+    };
+    let is_same = |one: &Finding, other: &Finding| {
+        let said = |finding: &Finding| [&finding.code, &finding.evidence, &finding.advice].map(String::clone);
+        server(one).is_some() && server(one) == server(other) && said(one) == said(other)
+    };
+    let mut groups: Vec<Vec<Finding>> = Vec::new();
+    for finding in found {
+        match groups.iter_mut().find(|group| is_same(&group[0], &finding)) {
+            Some(group) => group.push(finding),
+            None => groups.push(vec![finding]),
+        }
+    }
+    let of_group = |group: Vec<Finding>| {
+        let on =
+            |server: &str| report.targets.iter().filter(|it| report.server_of(&it.name) == server).count();
+        match server(&group[0]).filter(|server| group.len() > 1 && group.len() == on(server)) {
+            Some(server) => {
+                let severity = group.iter().map(|finding| finding.severity).max().unwrap_or(Severity::Note);
+                vec![Finding { severity, subject: Subject::of_target(&server), ..group[0].clone() }]
+            }
+            None => group,
+        }
+    };
+    groups.into_iter().flat_map(of_group).collect()
 }
 
 fn told(report: &Report, code: &str, found: Vec<InStage<'_>>) -> Option<Finding> {

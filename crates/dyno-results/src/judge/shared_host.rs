@@ -27,17 +27,18 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
 /// Driver and server on one host, and maybe other servers with them.
 fn with_driver(report: &Report, target: &Target, neighbours: &[&Target]) -> Finding {
     let cpus = shared_cpus(report, &target.name).filter(|cpus| *cpus > 0.0);
-    // The stage in which the driver took most counts.
+    let server = report.server_of(&target.name);
+    // The stage in which the driver took most counts, of all systems that are on the server.
     let cores = loads(report)
         .into_iter()
-        .filter(|(series, _)| series.target == target.name)
+        .filter(|(series, _)| report.server_of(&series.target) == server)
         .filter_map(|(_, result)| driver_cores(result))
         .reduce(f64::max);
     let share = cpus.zip(cores).map(|(cpus, cores)| cores / cpus);
-    let who = if report.targets.len() > 1 {
-        format!("driver and {}", target.name)
-    } else {
-        "driver and server".to_owned()
+    let is_other = |other: &Target| report.server_of(&other.name) != server;
+    let who = match report.targets.iter().any(is_other) {
+        true => format!("driver and {server}"),
+        false => "driver and server".to_owned(),
     };
     let evidence = match (cpus, share) {
         (Some(cpus), Some(share)) => {
@@ -54,7 +55,7 @@ fn with_driver(report: &Report, target: &Target, neighbours: &[&Target]) -> Find
         code: "shared-host".to_owned(),
         severity: if small && !together { Severity::Note } else { Severity::Doubt },
         subject: Subject::of_target(&target.name),
-        evidence: format!("{evidence}{}", beside(neighbours, together)),
+        evidence: format!("{evidence}{}", beside(&servers(report, neighbours), together)),
         advice: "run dyno on another machine near the server to measure the server alone; compare only with \
                  results of the same arrangement"
             .to_owned(),
@@ -65,19 +66,19 @@ fn with_driver(report: &Report, target: &Target, neighbours: &[&Target]) -> Find
 fn with_servers(report: &Report, target: &Target, neighbours: &[&Target]) -> Finding {
     let cpus = shared_cpus(report, &target.name).map_or_else(|| "a host".to_owned(), processors);
     let together = together(report, target, neighbours);
-    let names: Vec<&str> =
-        std::iter::once(target).chain(neighbours.iter().copied()).map(|one| one.name.as_str()).collect();
+    let others = servers(report, neighbours);
+    let names = [&[report.server_of(&target.name)], others.as_slice()].concat();
     Finding {
         code: "shared-host".to_owned(),
         severity: if together { Severity::Doubt } else { Severity::Note },
         subject: Subject::of_target(&target.name),
-        evidence: format!("{} share {cpus}{}", list(&names), beside(neighbours, together)),
+        evidence: format!("{} share {cpus}{}", list(&names), beside(&others, together)),
         advice: "give each server a machine of its own, or measure each in a run of its own with the others stopped, and compare the runs"
             .to_owned(),
     }
 }
 
-/// Servers of the other targets on the same host.
+/// Systems on other servers of the same host.
 fn neighbours<'a>(report: &'a Report, target: &Target) -> Vec<&'a Target> {
     let has_role = |roles: &[String], name: &str| roles.iter().any(|role| role == name);
     let one_host = |other: &Target| {
@@ -87,19 +88,25 @@ fn neighbours<'a>(report: &'a Report, target: &Target) -> Vec<&'a Target> {
             .any(|host| has_role(&host.roles, &target.name) && has_role(&host.roles, &other.name));
         target.shares_host_with(other) || one
     };
-    report.targets.iter().filter(|other| other.name != target.name && one_host(other)).collect()
+    let is_other = |other: &&Target| report.server_of(&other.name) != report.server_of(&target.name);
+    report.targets.iter().filter(is_other).filter(|other| one_host(other)).collect()
+}
+
+/// The servers of these systems, each once.
+fn servers<'a>(report: &'a Report, systems: &[&'a Target]) -> Vec<&'a str> {
+    let mut names: Vec<&str> = systems.iter().map(|target| report.server_of(&target.name)).collect();
+    names.dedup();
+    names
 }
 
 /// A server takes part in what is measured of its neighbour even while nobody asks it anything.
-fn beside(neighbours: &[&Target], together: bool) -> String {
-    let names: Vec<&str> = neighbours.iter().map(|target| target.name.as_str()).collect();
+fn beside(names: &[&str], together: bool) -> String {
     match (names.is_empty(), together) {
         (true, _) => String::new(),
-        (false, true) => format!("; {} ran there under load at the same time", list(&names)),
-        (false, false) => format!(
-            "; {} also ran there, without load, with its memory and its background work",
-            list(&names)
-        ),
+        (false, true) => format!("; {} ran there under load at the same time", list(names)),
+        (false, false) => {
+            format!("; {} also ran there, without load, with its memory and its background work", list(names))
+        }
     }
 }
 
@@ -110,7 +117,8 @@ fn together(report: &Report, target: &Target, neighbours: &[&Target]) -> bool {
     };
     let is_neighbour =
         |result: &&StageResult| neighbours.iter().any(|other| other.name == result.stage.target);
-    let own = || report.stages.iter().filter(|result| result.stage.target == target.name);
+    let server = report.server_of(&target.name);
+    let own = || report.stages.iter().filter(|result| report.server_of(&result.stage.target) == server);
     report.stages.iter().filter(is_neighbour).any(|other| own().any(|own| overlap(own, other)))
 }
 

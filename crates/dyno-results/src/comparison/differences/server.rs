@@ -111,10 +111,11 @@ fn durability(sides: &[Side]) -> Option<Difference> {
 }
 
 fn durability_finding(member: &Member) -> Option<&Finding> {
-    let mut findings = member.report().findings.iter();
-    findings.find(|finding| {
-        finding.code.starts_with("durab") && finding.subject.target.as_ref() == Some(&member.target)
-    })
+    let report = member.report();
+    let is_of = |finding: &&Finding| {
+        finding.code.starts_with("durab") && report.is_about(&finding.subject, &member.target)
+    };
+    report.findings.iter().find(is_of)
 }
 
 fn product_name(member: &Member) -> Option<String> {

@@ -1,8 +1,9 @@
 //! Runs over several targets: who is meant is named, and who was lost takes nothing from the others.
 
 use super::*;
-use crate::event::{Target, TargetLost};
+use crate::event::{SettingFacts, Settings, Subject, Target, TargetLost};
 use crate::fixture::target;
+use crate::spec::SystemSpec;
 
 /// A hold of 10 s on each of `pg` and `my`, one after the other.
 fn in_turn(same_host: Option<bool>) -> Fixture {
@@ -89,6 +90,53 @@ fn servers_beside_the_driver_are_told_of_one_another() {
                 load, with its memory and its background work";
     assert_eq!(findings[0].evidence, told);
     assert!(findings[1].evidence.starts_with("driver and my share 2 processors"));
+}
+
+/// Systems of which the first two are on `one`, and the third is on `two`.
+#[test]
+fn what_is_of_a_server_is_said_once_for_its_systems() {
+    let mut fixture = Fixture::started("2026-11-20-1");
+    let systems = [("heap", "one"), ("indexed", "one"), ("other", "two")];
+    if let Event::Started(started) = &mut fixture.events[0].event {
+        let system = |(name, target): (&str, &str)| SystemSpec {
+            name: name.to_owned(),
+            target: target.to_owned(),
+            ..SystemSpec::default()
+        };
+        started.resolved.systems = systems.map(system).to_vec();
+    }
+    let roles = ["driver", "heap", "indexed", "other"].map(str::to_owned).to_vec();
+    fixture.push(Event::Host(Host { roles, cpus: Some(2), ..Host::default() }));
+    for (name, _) in systems {
+        fixture.push(Event::Target(Target { same_host: Some(true), ..target(name) }));
+        let facts = SettingFacts { durable_by: Some("fsync".to_owned()), ..SettingFacts::default() };
+        fixture.push(Event::Settings(Settings { target: name.to_owned(), rows: Vec::new(), facts }));
+    }
+    for (name, _) in systems {
+        fixture.target = name;
+        fixture.play(&FixtureStage::write(StageKind::Hold, 8, &[1000; 10]));
+    }
+    let report = fold(&fixture.events);
+    let about = |report: &Report, code: &str| {
+        let found = all(report, code);
+        found.into_iter().filter_map(|finding| finding.subject.target).collect::<Vec<_>>()
+    };
+    assert_eq!(about(&report, "durable"), ["one", "other"]);
+    assert_eq!(about(&report, "shared-host"), ["one", "other"]);
+    let beside = all(&report, "shared-host").remove(0).evidence;
+    assert!(
+        beside.starts_with("driver and one share") && beside.contains("; other also ran there"),
+        "{beside}"
+    );
+    // Of each series there is one.
+    assert_eq!(about(&report, "closed-loop-latency"), ["heap", "indexed", "other"]);
+    let subject = Subject::of_target("one");
+    assert_eq!(systems.map(|(name, _)| report.is_about(&subject, name)), [true, true, false]);
+
+    // One of them differs, and each is named.
+    let mut apart = report;
+    apart.settings[1].facts.durable_by = Some("full_page_writes".to_owned());
+    assert_eq!(about(&apart, "durable"), ["heap", "indexed", "other"]);
 }
 
 #[test]
