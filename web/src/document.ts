@@ -358,7 +358,12 @@ export type StageResult = Arrival & {
   costs: Costs | null;
   by_type: TypeResult[];
   /** Queries of a pass that go on for some seconds; missing where there are none. */
-  running?: { query: string; seconds: number }[];
+  running?: {
+    query: string;
+    seconds: number;
+    read_share?: number;
+    earlier?: { seconds: number; run: string };
+  }[];
   /** Null where the workload does not tell. */
   queries: QueryResult | null;
   /** By SQLSTATE or MySQL's number, or `connection`. */

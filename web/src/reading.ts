@@ -2,7 +2,7 @@
 // figure stands for a series, which findings concern it, which stages belong to it.
 
 import type { Finding, Peak, Percentiles, Report, Series, Severity, StageResult } from "./document";
-import { count, counted, duration, long, plain } from "./format";
+import { count, counted, duration, long, plain, share } from "./format";
 import type { Colour } from "./theme";
 
 /** Response time in an open loop and over a pool, service time where each client has its own connection. */
@@ -150,7 +150,8 @@ export function isLive(report: Report): boolean {
   return report.live === true;
 }
 
-/** `Q9 12 s (last 4.1 s) and 2 more`: the query of a pass that goes on the longest, and what it took in the pass before; null
+/** `Q9 12 s (last 4.1 s) and 2 more`: the query of a pass that goes on the longest, and what it took in the pass before, or
+ * else in an earlier run; null
  * where none has gone on for some seconds. */
 export function runningText(report: Report, stage: StageResult): string | null {
   const [longest, ...others] = stage.running ?? [];
@@ -162,7 +163,10 @@ export function runningText(report: Report, stage: StageResult): string | null {
     ({ by_type }) => by_type.find(({ name }) => name === longest.query)?.service ?? null,
   );
   const last = times.findLast((time) => time !== null);
-  const known = last == null ? "" : ` (last ${duration(last.mean_us / 1e6)})`;
+  const { earlier } = longest;
+  const stored = earlier === undefined ? "" : ` (last ${duration(earlier.seconds)} in ${earlier.run})`;
+  const known = last == null ? stored : ` (last ${duration(last.mean_us / 1e6)})`;
   const more = others.length === 0 ? "" : ` and ${others.length} more`;
-  return `${longest.query} ${duration(Math.floor(longest.seconds))}${known}${more}`;
+  const read = longest.read_share === undefined ? "" : `, ${share(longest.read_share)} read`;
+  return `${longest.query} ${duration(Math.floor(longest.seconds))}${read}${known}${more}`;
 }

@@ -52,6 +52,10 @@ test("a query that goes on is told with what it took in the pass before", () => 
     { query: "Q1", seconds: 4 },
   ];
   expect(runningText(copy, second)).toBe("Q9 12 s (last 4.1 s) and 1 more");
+  first.running = [{ query: "Q9", seconds: 3.2, earlier: { seconds: 8.2, run: "2026-11-19-4" } }];
+  expect(runningText(copy, first)).toBe("Q9 3 s (last 8.2 s in 2026-11-19-4)");
+  first.running = [{ query: "Q9", seconds: 3.2, read_share: 0.4512 }];
+  expect(runningText(copy, first)).toBe("Q9 3 s, 45% read");
   first.running = [{ query: "Q9", seconds: 3.2 }];
   expect(runningText(copy, first)).toBe("Q9 3 s");
 });

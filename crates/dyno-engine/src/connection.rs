@@ -68,7 +68,7 @@ impl Connection {
             }
             (Route::Driver(driver), _) => {
                 let session = io.watched.open(driver, io.outbox.statements.to_prepare())?;
-                io.watched.set_session(Some(session.canceller()));
+                io.watched.set_session(session.canceller(), session.progress());
                 let (token, answer) = (self.token(), Answer::default());
                 let (request, error) = (None, None);
                 self.line = Line::Driver(DriverConnection { token, session, request, answer, error });

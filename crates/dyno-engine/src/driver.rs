@@ -56,6 +56,11 @@ pub trait DriverSession: Send {
     /// Who stops what the session is doing, from another thread.
     fn canceller(&self) -> Arc<dyn CancelSession>;
 
+    /// Who says how far the session's operation has come, from another thread; `None` where nobody can.
+    fn progress(&self) -> Option<Arc<dyn SessionProgress>> {
+        None
+    }
+
     /// Adds rows to the columns of a table, all of them in the order of their numbers; returns how many it took.
     ///
     /// # Errors
@@ -70,6 +75,13 @@ pub trait DriverSession: Send {
 /// Stops what a session is doing. The operation then fails with an error that says so, unless it had ended already.
 pub trait CancelSession: Debug + Send + Sync {
     fn cancel(&self);
+}
+
+/// Says how far a session's operation has come.
+pub trait SessionProgress: Debug + Send + Sync {
+    /// What the operation under way has read of the rows that it is to read, from 0 to 1; `None` where nothing is under way or that
+    /// is not known. It may fall, when the database learns of more rows. Must come back within seconds.
+    fn read_share(&self) -> Option<f64>;
 }
 
 /// What a session is to do.

@@ -24,6 +24,7 @@ use crate::recorder::Recorder;
 use crate::schedule::{Schedule, SharedArrivals, lock};
 use crate::statement::{Recipient, Statements};
 use crate::thread::{LoadThread, Shared};
+pub use crate::watched::OperationProgress;
 use crate::watched::Watched;
 use crate::workload::Workload;
 
@@ -148,6 +149,12 @@ impl Engine {
     #[must_use]
     pub fn threads(&self) -> u32 {
         self.threads.len() as u32
+    }
+
+    /// Says how far the operations of the threads have come that there are now.
+    #[must_use]
+    pub fn progress(&self) -> OperationProgress {
+        OperationProgress(self.threads.iter().map(|handle| Arc::clone(&handle.watched)).collect())
     }
 
     /// In each stage from now on all clients together begin no more than `count` transactions, if its plan does not end it

@@ -1,12 +1,13 @@
 //! What a load thread does with its driver, for the engine to watch: the thread itself cannot while the driver blocks.
 
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::clock::{SECOND_NS, now_ns};
-use crate::driver::{CancelSession, Driver, DriverSession};
+use crate::clock::{SECOND_NS, nanoseconds, now_ns};
+use crate::driver::{CancelSession, Driver, DriverSession, SessionProgress};
 use crate::error::SessionError;
 use crate::statement::Statement;
 
@@ -25,6 +26,11 @@ pub(crate) struct Watched {
     canceller: Mutex<Option<Arc<dyn CancelSession>>>,
     /// Somebody asks the session to stop.
     is_cancelling: AtomicBool,
+    progress: Mutex<Option<Arc<dyn SessionProgress>>>,
+    /// Somebody asks how far it is.
+    is_asking: AtomicBool,
+    /// What was last said of that, and when the operation began that it was said of.
+    read_share: Mutex<Option<(u64, f64)>>,
     /// Sessions that began to be opened before then are waited for no longer.
     given_up_ns: AtomicU64,
     /// The engine has a command for the thread that it has not taken yet.
@@ -74,9 +80,14 @@ impl Watched {
         self.given_up_ns.store(now_ns(), Ordering::Release);
     }
 
-    /// The thread has another session from now on, or none.
-    pub(crate) fn set_session(&self, canceller: Option<Arc<dyn CancelSession>>) {
-        *self.canceller.lock().unwrap_or_else(PoisonError::into_inner) = canceller;
+    /// The thread has another session from now on.
+    pub(crate) fn set_session(
+        &self,
+        canceller: Arc<dyn CancelSession>,
+        progress: Option<Arc<dyn SessionProgress>>,
+    ) {
+        *lock(&self.canceller) = Some(canceller);
+        *lock(&self.progress) = progress;
     }
 
     /// An operation begins.
@@ -99,8 +110,7 @@ impl Watched {
         if !is_due || cancelled_ns >= began_ns && now < cancelled_ns + CANCEL_AGAIN_NS {
             return;
         }
-        let canceller = self.canceller.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let Some(canceller) = canceller else { return };
+        let Some(canceller) = lock(&self.canceller).clone() else { return };
         if self.is_cancelling.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -117,6 +127,55 @@ impl Watched {
             // It is asked again.
             self.is_cancelling.store(false, Ordering::Release);
         }
+    }
+
+    /// What an operation that began before then has read of its rows, as it was last said; and asks for it anew, for the next time.
+    /// A server may take seconds to answer, for which nobody waits here.
+    pub(crate) fn read_share_begun_before(self: &Arc<Self>, then_ns: u64) -> Option<f64> {
+        let began_ns = self.began_ns.load(Ordering::Acquire);
+        if began_ns == 0 || began_ns >= then_ns {
+            return None;
+        }
+        let progress = lock(&self.progress).clone()?;
+        let said = *lock(&self.read_share);
+        if !self.is_asking.swap(true, Ordering::AcqRel) {
+            let watched = Arc::clone(self);
+            let ask = move || {
+                let share = progress.read_share();
+                // What another operation has read by now says nothing of this one.
+                let is_same = watched.began_ns.load(Ordering::Acquire) == began_ns;
+                *lock(&watched.read_share) = share.filter(|_| is_same).map(|share| (began_ns, share));
+                watched.is_asking.store(false, Ordering::Release);
+            };
+            if std::thread::Builder::new().name("dyno-progress".to_owned()).spawn(ask).is_err() {
+                self.is_asking.store(false, Ordering::Release);
+            }
+        }
+        said.filter(|(said_of_ns, _)| *said_of_ns == began_ns).map(|(_, share)| share)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How far the operations of load threads have come, for who watches them from another thread.
+#[derive(Clone)]
+pub struct OperationProgress(pub(crate) Vec<Arc<Watched>>);
+
+impl fmt::Debug for OperationProgress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("OperationProgress").field(&self.0.len()).finish()
+    }
+}
+
+impl OperationProgress {
+    /// What a thread's operation has read of the rows that it is to read, from 0 to 1, as it was when this was last asked; `None`
+    /// where that is not known, or the operation goes on for less than `at_least`. Waits for nobody.
+    #[must_use]
+    pub fn read_share(&self, thread: u32, at_least: Duration) -> Option<f64> {
+        let watched = self.0.get(thread as usize)?;
+        watched.read_share_begun_before(now_ns().saturating_sub(nanoseconds(at_least)))
     }
 }
 
@@ -153,6 +212,13 @@ mod tests {
         }
     }
 
+    impl SessionProgress for Slow {
+        fn read_share(&self) -> Option<f64> {
+            self.wait();
+            Some(0.25)
+        }
+    }
+
     impl Driver for Slow {
         fn kind(&self) -> &'static str {
             "slow"
@@ -173,7 +239,7 @@ mod tests {
     fn nobody_waits_for_a_server_that_is_slow_to_cancel() {
         let (slow, begins, go_on) = Slow::new();
         let watched = Arc::<Watched>::default();
-        watched.set_session(Some(slow));
+        watched.set_session(slow, None);
         watched.begin(now_ns());
         watched.cancel_begun_before(u64::MAX);
         begins.recv().unwrap();
@@ -182,6 +248,39 @@ mod tests {
         watched.cancel_begun_before(u64::MAX);
         assert!(begins.try_recv().is_err() && watched.end() == 1);
         go_on.send(()).unwrap();
+    }
+
+    #[test]
+    fn what_was_said_of_an_operation_is_known_the_next_time_and_of_no_other() {
+        let (slow, begins, go_on) = Slow::new();
+        let watched = Arc::<Watched>::default();
+        watched.set_session(Arc::<Slow>::clone(&slow), Some(slow));
+        let share = || watched.read_share_begun_before(100);
+        let answered = || {
+            begins.recv().unwrap();
+            go_on.send(()).unwrap();
+            while watched.is_asking.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+        };
+        // Nothing is under way, or not for long.
+        assert_eq!(share(), None);
+        watched.begin(100);
+        assert_eq!(share(), None);
+        assert!(begins.try_recv().is_err());
+        watched.begin(7);
+        // It is asked once at a time, and nobody waits for the answer.
+        assert_eq!((share(), share()), (None, None));
+        answered();
+        assert!(begins.try_recv().is_err());
+        assert_eq!(share(), Some(0.25));
+        // The operation ends before the answer comes, which is of none then.
+        watched.begin(8);
+        answered();
+        assert_eq!(share(), None);
+        answered();
+        assert_eq!(share(), Some(0.25));
+        answered();
     }
 
     #[test]

@@ -186,6 +186,13 @@ impl Report {
         own.find(|plan| plan.query == query && plan.when == when && plan.executed == executed)
     }
 
+    /// Of the data that a workload needs, as they were last.
+    #[must_use]
+    pub fn scale(&self, target: &str, workload: &str) -> Option<f64> {
+        let family = workload.split('/').next()?;
+        self.data.iter().find(|data| data.target == target && data.workload == family)?.scale
+    }
+
     #[must_use]
     pub fn stage(&self, id: u32) -> Option<&StageResult> {
         self.stages.iter().find(|result| result.stage.id == id)

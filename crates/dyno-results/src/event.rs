@@ -593,6 +593,21 @@ pub struct RunningQuery {
     pub query: String,
     /// Since it was begun.
     pub seconds: f64,
+    /// Of the rows that the server expects to read, those that it has read, from 0 to 1, about a second before; only of the
+    /// first query, and left out where nobody says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_share: Option<f64>,
+    /// In the first pass of its series; left out where no earlier run of the same load is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<EarlierTime>,
+}
+
+/// What a query took in an earlier run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EarlierTime {
+    pub seconds: f64,
+    /// The run's name.
+    pub run: String,
 }
 
 /// A reading of a host or a database, about one a second.

@@ -20,7 +20,8 @@ pub use self::sums::{ReadingSum, StageLevels, StageSums};
 use self::telemetry::Telemetry;
 use self::timeline::Timelines;
 use crate::document::{Report, Series, StageResult, Timeline};
-use crate::event::{self, Event, Stamped};
+use crate::event::{self, Event, Stage, Stamped};
+use crate::passes::PassLoad;
 use crate::{passes, variants};
 
 /// The report of a whole run.
@@ -140,6 +141,21 @@ impl Fold {
         let place = stages.iter().position(|result| result.stage.id == id)?;
         resources::fill(&mut stages, &self.timelines(), &self.told.targets, |other| other == place);
         Some(stages.swap_remove(place))
+    }
+
+    /// The load of a stage that is the first of its series.
+    #[must_use]
+    pub fn first_of_series(&self, stage: u32) -> Option<PassLoad> {
+        let of = |id: u32| self.stages.get(&id).map(StageFold::stage);
+        let Stage { target, series, workload, .. } = of(stage)?;
+        let is_same = |id: &u32| of(*id).is_some_and(|it| it.target == *target && it.series == *series);
+        let first = self.stages.keys().find(|id| is_same(id));
+        (first == Some(&stage)).then(|| PassLoad {
+            target: target.clone(),
+            product: self.told.target(target).and_then(|target| target.product.clone()),
+            workload: workload.clone(),
+            scale: self.told.scale(target, workload),
+        })
     }
 
     /// p50, p90 and p99 of the second of load or the stage that an event has ended, microseconds.

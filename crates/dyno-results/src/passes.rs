@@ -27,6 +27,15 @@ pub struct Passes {
     pub answers: AnswerCounts,
 }
 
+/// What passes have in common whose times are told beside each other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PassLoad {
+    pub target: String,
+    pub product: Option<String>,
+    pub workload: String,
+    pub scale: Option<f64>,
+}
+
 /// Queries by what is known of their answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct AnswerCounts {
@@ -79,8 +88,12 @@ pub(crate) fn of(series: &Series, stages: &[StageResult], known: &Report) -> Opt
     let total_s = median_of(&passes, &seconds);
     let medians = queries.iter().map(|query| query.median_s).collect::<Option<Vec<f64>>>();
     let clients = f64::from(first.stage.clients);
-    let qph =
-        |total_s: f64| Some(3600.0 * clients / total_s * scale(series, known)? / processors(series, known)?);
+    let qph = |total_s: f64| {
+        Some(
+            3600.0 * clients / total_s * known.scale(&series.target, &series.workload)?
+                / processors(series, known)?,
+        )
+    };
     let count = |is: fn(&QueryTimes) -> bool| queries.iter().filter(|query| is(query)).count();
     Some(Passes {
         stages: passes.iter().map(|pass| pass.stage.id).collect(),
@@ -181,11 +194,6 @@ fn differs(found: &Answer, counterparts: &[&Answer]) -> Option<String> {
     let differences: Vec<String> = counterparts.iter().filter_map(difference).collect();
     let with_it = 1 + counterparts.len() - differences.len();
     differences.into_iter().next().filter(|_| 2 * with_it <= 1 + counterparts.len())
-}
-
-fn scale(series: &Series, known: &Report) -> Option<f64> {
-    let family = series.workload.split('/').next()?;
-    known.data.iter().find(|data| data.target == series.target && data.workload == family)?.scale
 }
 
 fn processors(series: &Series, known: &Report) -> Option<f64> {

@@ -7,6 +7,7 @@
 mod alive;
 mod backlog;
 mod blocks;
+mod earlier;
 mod error;
 mod open;
 mod percentiles;
@@ -209,6 +210,12 @@ impl RunWriter {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The store that it is written to.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// What all its events come to.

@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dyno_results::event::{
-    Arrival, Check, Cold, Data, Distribution, Embedded, Event, Finding, Finished, Hook, HookTime, Host,
-    Interval, NotDone, Notice, Outcome, Pool, PrepareStep, Queries, QueriesRunning, RunningQuery, Sample,
-    ServerChanged, Setting, SettingFacts, Settings, Severity, Stage, StageFinished, StageKind, Stamped,
-    Started, Subject, Table, Target, TargetLost, TypeInterval,
+    Arrival, Check, Cold, Data, Distribution, EarlierTime, Embedded, Event, Finding, Finished, Hook,
+    HookTime, Host, Interval, NotDone, Notice, Outcome, Pool, PrepareStep, Queries, QueriesRunning,
+    RunningQuery, Sample, ServerChanged, Setting, SettingFacts, Settings, Severity, Stage, StageFinished,
+    StageKind, Stamped, Started, Subject, Table, Target, TargetLost, TypeInterval,
 };
 use dyno_results::latency::Latency;
 use dyno_results::plan::{Plan, PlanNode};
@@ -112,7 +112,12 @@ fn every_event() -> Vec<Event> {
         }),
         Event::QueriesRunning(QueriesRunning {
             stage: 1,
-            queries: vec![RunningQuery { query: text(), seconds: 1.0 }],
+            queries: vec![RunningQuery {
+                query: text(),
+                seconds: 1.0,
+                read_share: Some(0.5),
+                earlier: Some(EarlierTime { seconds: 1.0, run: text() }),
+            }],
         }),
         Event::Check(Check {
             target: text(),

@@ -245,6 +245,52 @@ fn a_query_is_stopped_from_another_thread() {
 }
 
 #[test]
+fn a_query_says_how_far_it_is() {
+    for kind in KINDS {
+        let Some(server) = ClickHouse::start(kind) else { continue };
+        let mut session = open(&server.url());
+        let (progress, canceller) = (session.progress().unwrap(), session.canceller());
+        let slow = match kind {
+            ClickHouseKind::Engine => ENDLESS,
+            // It does not know how many numbers there are. Each block sleeps: that takes a minute or more.
+            ClickHouseKind::Server => {
+                let create =
+                    "CREATE TABLE rows (id UInt64) ENGINE = MergeTree PARTITION BY tuple() ORDER BY id";
+                session.execute(Operation::Sql(create), &mut ()).unwrap();
+                let insert = "INSERT INTO rows SELECT number FROM system.numbers LIMIT 10000000";
+                session.execute(Operation::Sql(insert), &mut ()).unwrap();
+                "SELECT count() FROM (SELECT id, sleep(0.5) AS slept FROM rows) WHERE slept = 0"
+            }
+        };
+        // Nothing is under way.
+        assert_eq!(progress.read_share(), None, "{kind:?}");
+        let (done, ended) = channel();
+        let mut shares = vec![0.0];
+        let error = std::thread::scope(|scope| {
+            scope.spawn(move || done.send(session.execute(Operation::Sql(slow), &mut ()).unwrap_err()));
+            for _ in 0..1000 {
+                shares.extend(progress.read_share().filter(|share| shares.last() < Some(share)));
+                if shares.len() > 3 {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            loop {
+                canceller.cancel();
+                match ended.recv_timeout(Duration::from_millis(100)) {
+                    Err(RecvTimeoutError::Timeout) => {}
+                    ended => break ended.unwrap(),
+                }
+            }
+        });
+        assert_eq!(error.kind, DriverErrorKind::Cancelled, "{kind:?}: {error}");
+        assert!(shares.len() > 3 && shares.last() < Some(&1.0), "{kind:?}: {shares:?}");
+        // It has ended.
+        assert_eq!(progress.read_share(), None, "{kind:?}");
+    }
+}
+
+#[test]
 fn a_query_that_does_not_stop_is_left() {
     let Some(server) = ClickHouse::start(ClickHouseKind::Server) else { return };
     let mut connection = connect(&server.url());

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use dyno_engine::workload::Workload;
-use dyno_results::event::{Check, PrepareStep, QueryAnswer, RunningQuery};
+use dyno_results::event::{Check, PrepareStep, QueryAnswer};
 use dyno_target::catalog::{self, Names};
 use dyno_target::connection::{ConnectError, Connection, QueryError};
 use dyno_target::product::{self, Dialect};
@@ -178,7 +178,7 @@ pub trait SeriesLoad: Send + Sync {
     }
 
     /// The queries that its clients wait for now, the longest first, where its transactions are queries.
-    fn running(&self) -> Vec<RunningQuery> {
+    fn running(&self) -> Vec<QueryUnderWay> {
         Vec::new()
     }
 
@@ -332,6 +332,17 @@ pub enum Progress {
     NotDone { step: &'static str, said: String },
     /// A step has ended.
     Finished(PrepareStep),
+}
+
+/// A query that a client waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueryUnderWay {
+    /// `Q1`
+    pub name: String,
+    /// Since it was begun.
+    pub duration: Duration,
+    /// The client's load thread.
+    pub thread: u32,
 }
 
 /// A query of a query set that did not end well.

@@ -70,16 +70,23 @@ impl RunningStage {
         Some((self.stage.planned_s? - self.elapsed_s(now_ms)).max(0.0))
     }
 
-    /// `Q9 12 s (last 4.1 s) and 2 more`: the query that goes on the longest, and what it took in the pass before.
+    /// `Q9 12 s, 45% read (last 4.1 s) and 2 more`: the query that goes on the longest, how far it is, and what it took in the
+    /// pass before, or else in an earlier run.
     pub(super) fn query_words(&self, before: Option<&StageResult>, now_ms: u64) -> Option<String> {
         let (longest, others) = self.queries.split_first()?;
         let seconds = longest.seconds + now_ms.saturating_sub(self.queries_at_ms) as f64 / 1e3;
         let known = before.and_then(|pass| pass.by_type.iter().find(|of_type| of_type.name == longest.query));
         let last = known.and_then(|of_type| Some(of_type.service.as_ref()?.mean_us / 1e6));
-        let last = last.map_or(String::new(), |seconds| format!(" (last {})", format::duration_s(seconds)));
+        let told = |seconds: f64| format!(" (last {})", format::duration_s(seconds));
+        let earlier = longest.earlier.as_ref();
+        let earlier =
+            earlier.map(|it| format!(" (last {} in {})", format::duration_s(it.seconds), visible(&it.run)));
+        let last = last.map(told).or(earlier).unwrap_or_default();
         let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
         let query = visible(&longest.query);
-        Some(format!("{query} {}{last}{more}", format::duration_s(seconds.floor())))
+        let read = longest.read_share.map(|share| format!(", {} read", format::share(share)));
+        let read = read.unwrap_or_default();
+        Some(format!("{query} {}{read}{last}{more}", format::duration_s(seconds.floor())))
     }
 
     pub(super) fn elapsed_s(&self, now_ms: u64) -> f64 {

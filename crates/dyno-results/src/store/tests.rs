@@ -11,6 +11,7 @@ use crate::document::NOT_FINISHED;
 use crate::event::{Event, Finding, Sample, Severity, StageKind, Subject};
 use crate::fixture::{Fixture, FixtureStage, clean_fixture, interval};
 use crate::fold::fold;
+use crate::passes::PassLoad;
 
 /// A directory of one test, removed with all that is in it.
 struct Scratch(PathBuf);
@@ -465,6 +466,39 @@ fn the_list_shows_the_median_of_repeats() {
     write(&store, &fixture.events);
     let series = &store.runs().unwrap()[0].content.series[0];
     assert_eq!((series.tps, &series.repeats[..]), (2000.0, &[1000.0, 3000.0, 2000.0][..]));
+}
+
+#[test]
+fn times_of_queries_are_those_of_the_latest_run_of_the_same_load() {
+    let scratch = Scratch::new();
+    let store = Store::open(scratch.file()).unwrap();
+    let passes = |scale: f64| {
+        let mut events = clean_fixture().events;
+        for stamped in &mut events {
+            match &mut stamped.event {
+                Event::StageStarted(stage) => stage.pass = true,
+                Event::Data(data) => data.scale = Some(scale),
+                _ => {}
+            }
+        }
+        events
+    };
+    let events = passes(50.0);
+    let run = write(&store, &events);
+    write(&store, &passes(7.0));
+    write(&store, &clean_fixture().events);
+    write(&store, &events[..events.len() - 1]);
+    let mut fold = Fold::new();
+    events.iter().for_each(|stamped| fold.add(stamped));
+    let ids: Vec<u32> = fold.report().stages.iter().map(|result| result.stage.id).collect();
+    assert_eq!(ids.iter().filter(|id| fold.first_of_series(**id).is_some()).count(), 1);
+    let load = fold.first_of_series(ids[0]).unwrap();
+    let found = store.earlier_times(&load).unwrap();
+    let [(query, time)] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!((query.as_str(), &time.run), ("only", &run));
+    for other in [PassLoad { scale: None, ..load.clone() }, PassLoad { product: None, ..load }] {
+        assert_eq!(store.earlier_times(&other).unwrap(), []);
+    }
 }
 
 #[test]

@@ -106,9 +106,9 @@ impl Driver for ClickHouse {
         Ok(Box::new(ClickHouseSession::new(server, idle, statements)?))
     }
 
-    /// The session's connection, and one to stop what it does.
+    /// The session's connection, one to stop what it does, and one to ask at the same time how far it is.
     fn files_per_session(&self) -> u32 {
-        2
+        3
     }
 }
 

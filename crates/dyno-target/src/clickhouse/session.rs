@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use dyno_engine::driver::{
-    Batch, CancelSession, DriverSession, Executed, Operation, RowSink, Statement, Value,
+    Batch, CancelSession, DriverSession, Executed, Operation, RowSink, SessionProgress, Statement, Value,
 };
 use dyno_wire::server_error::{DriverError, DriverErrorKind};
 use flate2::Compression;
@@ -38,8 +38,8 @@ const TAG: &str = "X-ClickHouse-Exception-Tag";
 const ANSWER_BUFFER_BYTES: usize = 1 << 16;
 /// How long a server may take to answer when a session is opened.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a server may take to say that it will stop a query.
-const KILL_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long a server may take to say that it will stop a query, or how far the query is.
+const BESIDE_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long it may take from the first request until the query has stopped.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long it may say that there is no such query: it may not have begun yet, or have ended while its rows are on their way.
@@ -60,12 +60,12 @@ pub(super) struct ClickHouseSession {
     limit: Option<Duration>,
 }
 
-/// The query that a session has under way, for another thread to stop.
+/// The query that a session has under way, for another thread to stop and to ask about.
 struct Query {
     server: Arc<Server>,
     /// The session's own connection.
     agent: Agent,
-    /// Another, over which the server is asked to stop it.
+    /// Another, over which the server is asked to stop it, and how far it is.
     other: Agent,
     /// Begins the names of the session's queries.
     prefix: String,
@@ -103,19 +103,34 @@ impl Query {
         Some((query.number, *query.asked.get_or_insert_with(Instant::now)))
     }
 
+    /// Asks the server beside the query; the rows of its answer, as text.
+    fn ask_beside(&self, sql: &str) -> Option<Vec<String>> {
+        let limit = Some(BESIDE_TIMEOUT);
+        let asked = Asked { parameters: FORMAT, body: sql.as_bytes(), limit, ..Asked::default() };
+        let answer = self.server.post(&self.other, &asked).ok()?.body_mut().read_to_string().ok()?;
+        // Behind names and types.
+        Some(answer.lines().skip(2).map(str::to_owned).collect())
+    }
+
     /// Asks the server to stop a query; how long it may take then, from the first request.
     fn kill(&self, number: u64) -> Option<Duration> {
         let kill = format!("KILL QUERY WHERE query_id = '{}' ASYNC", self.name(number));
-        let asked = Asked {
-            parameters: FORMAT,
-            body: kill.as_bytes(),
-            limit: Some(KILL_TIMEOUT),
-            ..Asked::default()
-        };
-        let answer = self.server.post(&self.other, &asked).ok()?.body_mut().read_to_vec().ok()?;
-        // Behind names and types a row for each query that is to stop.
-        let stops = answer.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count() > 2;
+        // A row for each query that is to stop.
+        let stops = !self.ask_beside(&kill)?.is_empty();
         Some(if stops { STOP_TIMEOUT } else { UNKNOWN_TIMEOUT })
+    }
+}
+
+impl SessionProgress for Query {
+    fn read_share(&self) -> Option<f64> {
+        let name = self.name(self.under_way().as_ref()?.number);
+        let rows = self.ask_beside(&format!(
+            "SELECT read_rows, total_rows_approx FROM system.processes WHERE query_id = '{name}'"
+        ))?;
+        let (read, total) = rows.first()?.split_once('\t')?;
+        let (read, total) = (read.parse::<f64>().ok()?, total.parse::<f64>().ok()?);
+        // The total is an estimate.
+        (total > 0.0).then(|| (read / total).min(1.0))
     }
 }
 
@@ -256,6 +271,10 @@ impl DriverSession for ClickHouseSession {
 
     fn canceller(&self) -> Arc<dyn CancelSession> {
         Arc::<Query>::clone(&self.query)
+    }
+
+    fn progress(&self) -> Option<Arc<dyn SessionProgress>> {
+        Some(Arc::<Query>::clone(&self.query))
     }
 
     fn load(&mut self, table: &str, columns: &[&str], rows: &Batch) -> Result<u64, DriverError> {

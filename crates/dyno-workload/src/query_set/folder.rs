@@ -6,14 +6,16 @@ use std::sync::Arc;
 
 use dyno_engine::request::QueryKind;
 use dyno_engine::workload::Workload;
-use dyno_results::event::{QueryAnswer, RunningQuery};
+use dyno_results::event::QueryAnswer;
 use dyno_target::connection::Connection;
 use thiserror::Error;
 
 use super::parameters::{self, NotReplaced, Why};
 use super::text::{self, NoQuery};
 use super::{Query, QueryLoad};
-use crate::benchmark::{Baseline, BenchmarkError, FailedQuery, NamedQuery, Series, SeriesLoad};
+use crate::benchmark::{
+    Baseline, BenchmarkError, FailedQuery, NamedQuery, QueryUnderWay, Series, SeriesLoad,
+};
 use crate::registry::{self, UnknownWorkload};
 
 const NAME: &str = "queries";
@@ -157,7 +159,7 @@ impl SeriesLoad for FolderLoad {
         self.load.take_answers()
     }
 
-    fn running(&self) -> Vec<RunningQuery> {
+    fn running(&self) -> Vec<QueryUnderWay> {
         self.load.running()
     }
 

@@ -17,9 +17,9 @@ use dyno_engine::workload::{
     Answer as Answered, Client, ClientIdentity, EndedTransaction, Reaction, Reply, StatementFailure, Step,
     TransactionType, Workload,
 };
-use dyno_results::event::{QueryAnswer, RunningQuery};
+use dyno_results::event::QueryAnswer;
 
-use crate::benchmark::NamedQuery;
+use crate::benchmark::{FailedQuery, NamedQuery, QueryUnderWay};
 
 pub use folder::{QueryFolder, QueryFolderError};
 pub(crate) use text::statements;
@@ -27,8 +27,6 @@ pub(crate) use text::statements;
 use answers::{Answer, Answers};
 use failures::Failures;
 use running::{RunningQueries, RunningQueryPlace};
-
-use crate::benchmark::FailedQuery;
 
 /// A query as it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,10 +72,10 @@ impl QueryLoad {
     }
 
     /// The queries that clients wait for, the longest first.
-    pub(crate) fn running(&self) -> Vec<RunningQuery> {
-        let named = |(place, duration): (u32, Duration)| {
-            let query = self.names.get(place as usize)?.clone();
-            Some(RunningQuery { query, seconds: duration.as_secs_f64() })
+    pub(crate) fn running(&self) -> Vec<QueryUnderWay> {
+        let named = |(place, duration, thread): (u32, Duration, u32)| {
+            let name = self.names.get(place as usize)?.clone();
+            Some(QueryUnderWay { name, duration, thread })
         };
         self.running.all().into_iter().filter_map(named).collect()
     }
@@ -122,7 +120,7 @@ impl Workload for QueryLoad {
             answer: Answer::default(),
             answers: (identity.id == 0).then(|| Arc::clone(&self.answers)),
             failures: Arc::clone(&self.failures),
-            running: self.running.place(),
+            running: self.running.place(identity.thread),
         })
     }
 }

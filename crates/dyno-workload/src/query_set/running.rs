@@ -17,6 +17,8 @@ pub(super) struct RunningQueries {
 #[derive(Debug)]
 pub(super) struct RunningQueryPlace {
     origin: Instant,
+    /// The client's load thread.
+    thread: u32,
     query: AtomicU32,
     /// Microseconds since the origin, and one; 0 where nothing is under way.
     since: AtomicU64,
@@ -30,20 +32,20 @@ impl Default for RunningQueries {
 
 impl RunningQueries {
     /// The place of one more client.
-    pub(super) fn place(&self) -> Arc<RunningQueryPlace> {
+    pub(super) fn place(&self, thread: u32) -> Arc<RunningQueryPlace> {
         let (query, since) = (AtomicU32::new(0), AtomicU64::new(0));
-        let place = Arc::new(RunningQueryPlace { origin: self.origin, query, since });
+        let place = Arc::new(RunningQueryPlace { origin: self.origin, thread, query, since });
         self.places.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&place));
         place
     }
 
-    /// The queries that are under way and for how long, the longest first.
-    pub(super) fn all(&self) -> Vec<(u32, Duration)> {
+    /// The queries that are under way, for how long and on which threads, the longest first.
+    pub(super) fn all(&self) -> Vec<(u32, Duration, u32)> {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         places.retain(|place| place.strong_count() > 0);
-        let mut all: Vec<(u32, Duration)> =
+        let mut all: Vec<(u32, Duration, u32)> =
             places.iter().filter_map(Weak::upgrade).filter_map(|place| place.look()).collect();
-        all.sort_by_key(|(_, duration)| std::cmp::Reverse(*duration));
+        all.sort_by_key(|(_, duration, _)| std::cmp::Reverse(*duration));
         all
     }
 }
@@ -60,10 +62,11 @@ impl RunningQueryPlace {
         self.since.store(0, Ordering::Release);
     }
 
-    fn look(&self) -> Option<(u32, Duration)> {
+    fn look(&self) -> Option<(u32, Duration, u32)> {
         let since = self.since.load(Ordering::Acquire).checked_sub(1)?;
         let query = self.query.load(Ordering::Relaxed);
-        Some((query, self.origin.elapsed().saturating_sub(Duration::from_micros(since))))
+        let duration = self.origin.elapsed().saturating_sub(Duration::from_micros(since));
+        Some((query, duration, self.thread))
     }
 }
 
@@ -74,15 +77,16 @@ mod tests {
     #[test]
     fn what_is_under_way_is_known_until_it_ends_or_its_client_is_gone() {
         let running = RunningQueries::default();
-        let (one, other) = (running.place(), running.place());
-        let queries = || running.all().into_iter().map(|(query, _)| query).collect::<Vec<_>>();
+        let (one, other) = (running.place(0), running.place(1));
+        let queries =
+            || running.all().into_iter().map(|(query, _, thread)| (query, thread)).collect::<Vec<_>>();
         assert!(queries().is_empty());
         one.begin(4);
         std::thread::sleep(Duration::from_millis(2));
         other.begin(7);
-        assert_eq!(queries(), [4, 7]);
+        assert_eq!(queries(), [(4, 0), (7, 1)]);
         one.end();
-        assert_eq!(queries(), [7]);
+        assert_eq!(queries(), [(7, 1)]);
         drop(other);
         assert!(queries().is_empty());
     }

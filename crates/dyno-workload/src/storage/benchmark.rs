@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dyno_engine::workload::Workload;
-use dyno_results::event::{QueryAnswer, RunningQuery};
+use dyno_results::event::QueryAnswer;
 use dyno_results::fnv1a;
 use dyno_results::format::grouped;
 use dyno_target::catalog::{self, Names};
@@ -17,8 +17,8 @@ use super::settings::WithSettings;
 use super::variant::Variant;
 use super::{NAME, TERMS};
 use crate::benchmark::{
-    Baseline, Benchmark, BenchmarkError, Contention, Dataset, Done, FailedQuery, Progress, RowCounter,
-    Series, SeriesLoad, Site, dialect,
+    Baseline, Benchmark, BenchmarkError, Contention, Dataset, Done, FailedQuery, Progress, QueryUnderWay,
+    RowCounter, Series, SeriesLoad, Site, dialect,
 };
 use crate::dataset::{
     self, Found, Index, Key, Mark, Marks, NotReady, Part, Preparation, SizeError, State, StateError,
@@ -353,7 +353,7 @@ impl SeriesLoad for StorageLoad {
         self.queries.iter().filter(|_| is_pass).flat_map(QueryLoad::take_answers).collect()
     }
 
-    fn running(&self) -> Vec<RunningQuery> {
+    fn running(&self) -> Vec<QueryUnderWay> {
         let is_pass = self.series.pass.is_some();
         self.queries.iter().filter(|_| is_pass).flat_map(QueryLoad::running).collect()
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dyno_engine::workload::Workload;
-use dyno_results::event::{QueryAnswer, RunningQuery};
+use dyno_results::event::QueryAnswer;
 use dyno_target::catalog::{self, Names};
 use dyno_target::connection::{Connection, QueryError};
 use serde::{Deserialize, Serialize};
@@ -13,8 +13,8 @@ use super::rows::TpchRows;
 use super::schema::{Scale, Table};
 use super::{NAME, QUERIES, TERMS, answers, load};
 use crate::benchmark::{
-    Baseline, Benchmark, BenchmarkError, Dataset, FailedQuery, NamedQuery, Progress, RowCounter, Series,
-    SeriesLoad, Site, dialect,
+    Baseline, Benchmark, BenchmarkError, Dataset, FailedQuery, NamedQuery, Progress, QueryUnderWay,
+    RowCounter, Series, SeriesLoad, Site, dialect,
 };
 use crate::dataset::{
     Found, Mark, Marks, NotReady, Preparation, SizeError, State, StateError, TableError, Terms, columns_text,
@@ -177,7 +177,7 @@ impl SeriesLoad for TpchLoad {
         found
     }
 
-    fn running(&self) -> Vec<RunningQuery> {
+    fn running(&self) -> Vec<QueryUnderWay> {
         self.load.running()
     }
 

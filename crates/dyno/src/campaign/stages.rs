@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use dyno_engine::engine::{Engine, Observation, StageOutcome};
+use dyno_engine::engine::{Engine, Observation, OperationProgress, StageOutcome};
 use dyno_engine::error::{EngineError, SessionError};
-use dyno_results::event::{Arrival, Event, QueriesRunning, Stage, StageFinished, TypeInterval};
+use dyno_results::event::{Arrival, Event, QueriesRunning, RunningQuery, Stage, StageFinished, TypeInterval};
 use dyno_results::spec::{Arrivals, End, Protocol, StageOrder};
 use dyno_results::statistics::saturation::LoadStep;
 use dyno_target::cause::Cause;
-use dyno_workload::benchmark::{Done, SeriesLoad};
+use dyno_workload::benchmark::{Done, QueryUnderWay, SeriesLoad};
 use rustix::io::Errno;
 
 use super::Context;
@@ -20,7 +20,7 @@ use crate::failure::{Failure, of_statement};
 
 /// How often it is told which queries go on, and from when on.
 const QUERIES_EVERY: Duration = Duration::from_secs(1);
-const QUERY_LONG_S: f64 = 3.0;
+const QUERY_LONG: Duration = Duration::from_secs(3);
 
 /// The stages of one target.
 #[derive(Debug, Default)]
@@ -113,7 +113,8 @@ impl Stages {
         self.last = Some(id);
         order.stage = id;
         let mut observer = Observer::new(context, subject, id);
-        let ran = telling_of_queries(context, subject.queries, id, || {
+        let progress = engine.progress();
+        let ran = telling_of_queries(context, subject.queries, &progress, id, || {
             engine.run_stage(&order, end, &mut |observation| observer.see(observation))
         });
         let outcome = ran.as_ref().copied().unwrap_or_else(|_| observer.broken_off());
@@ -228,6 +229,7 @@ fn connect(
 fn telling_of_queries<T>(
     context: &Context<'_>,
     load: Option<&dyn SeriesLoad>,
+    progress: &OperationProgress,
     stage: u32,
     work: impl FnOnce() -> T,
 ) -> T {
@@ -236,12 +238,16 @@ fn telling_of_queries<T>(
         // Hung up when the work has ended, by a panic too: nothing is ever sent.
         let (working, end) = channel::<Infallible>();
         let tell = move || {
-            let mut told = false;
+            let (mut told, mut earlier) = (false, None);
             while end.recv_timeout(QUERIES_EVERY) == Err(RecvTimeoutError::Timeout) {
-                let mut queries = load.running();
-                queries.retain(|query| query.seconds >= QUERY_LONG_S);
+                let mut queries = long_queries(load, progress);
                 if told || !queries.is_empty() {
                     told = !queries.is_empty();
+                    let known = earlier.get_or_insert_with(|| context.stream.earlier_times(stage));
+                    for query in &mut queries {
+                        let of_query = known.iter().find(|(name, _)| *name == query.query);
+                        query.earlier = of_query.map(|(_, time)| time.clone());
+                    }
                     context.stream.emit(Event::QueriesRunning(QueriesRunning { stage, queries }));
                 }
             }
@@ -252,6 +258,21 @@ fn telling_of_queries<T>(
         drop(working);
         done
     })
+}
+
+/// The queries that have gone on for some time, the longest first. Only of that one the server is asked how far it is, since that is
+/// what is shown, and each question is work for the server.
+fn long_queries(load: &dyn SeriesLoad, progress: &OperationProgress) -> Vec<RunningQuery> {
+    let mut queries = load.running();
+    queries.retain(|query| query.duration >= QUERY_LONG);
+    let told = |(at, query): (usize, QueryUnderWay)| RunningQuery {
+        query: query.name,
+        seconds: query.duration.as_secs_f64(),
+        // An operation that has gone on for as long on the same thread is this query's.
+        read_share: (at == 0).then(|| progress.read_share(query.thread, QUERY_LONG)).flatten(),
+        earlier: None,
+    };
+    queries.into_iter().enumerate().map(told).collect()
 }
 
 /// Why a stage has ended that was told to.

@@ -7,9 +7,9 @@ use std::time::Instant;
 use dyno_report::live::{Expected, Live, Mode, Progressed};
 use dyno_report::terminal::Terminal;
 use dyno_results::document::Report;
-use dyno_results::event::{Event, Finished, Interval, Notice, Stage, Stamped};
+use dyno_results::event::{EarlierTime, Event, Finished, Interval, Notice, Stage, Stamped};
 use dyno_results::statistics::saturation::LoadStep;
-use dyno_results::store::{RunWriter, StoreError};
+use dyno_results::store::{RunWriter, Store, StoreError};
 
 /// A handle on the stream; cheap to clone, for any thread. It is no part of the load path: the engine hands over
 /// an interval a second.
@@ -100,6 +100,17 @@ impl EventStream {
     /// A stage as the report will judge it, with what was read of its host until now.
     pub(crate) fn step(&self, stage: u32) -> Option<LoadStep> {
         LoadStep::of(&self.lock().writer.fold().stage(stage)?)
+    }
+
+    /// What queries took in an earlier run, where the stage is the first of its series. Only shown: a store that cannot be read
+    /// tells nothing.
+    pub(crate) fn earlier_times(&self, stage: u32) -> Vec<(String, EarlierTime)> {
+        let (store, load) = {
+            let inner = self.lock();
+            (inner.writer.path().to_owned(), inner.writer.fold().first_of_series(stage))
+        };
+        let times = load.and_then(|load| Store::open_existing(store).ok()?.earlier_times(&load).ok());
+        times.unwrap_or_default()
     }
 
     /// Seconds since the run started.

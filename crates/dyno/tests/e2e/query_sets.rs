@@ -128,6 +128,57 @@ fn the_others_go_on_where_a_query_fails() {
 }
 
 #[test]
+fn a_first_pass_knows_what_a_query_took_in_the_run_before() {
+    let Some(server) = shared() else { return };
+    let home = Home::new();
+    let queries = folder(&home, "queries", &[("slow", "SELECT pg_sleep(4.5)")]);
+    let postgres = database(&server, "earlier_queries");
+    let run = ["run", &queries, "--target", &postgres, "--repeat", "1", "--warm-up", "0s", "--plans", "none"];
+    for _ in 0..2 {
+        home.dyno(&run).expect(0);
+    }
+    let (first, second) = (told_running(&home, 1), told_running(&home, 2));
+    assert!(!first.is_empty() && first.iter().all(|query| query["earlier"].is_null()), "{first:?}");
+    assert!(!second.is_empty(), "the query took seconds");
+    for query in &second {
+        assert!(query["earlier"]["run"].as_str().unwrap().ends_with("-1"), "{query}");
+        assert!(query["earlier"]["seconds"].as_f64().unwrap() >= 4.5, "{query}");
+        // Nobody says it of this product.
+        assert!(query["read_share"].is_null(), "{query}");
+    }
+}
+
+/// What a run told of the queries that went on for some time.
+fn told_running(home: &Home, run: u32) -> Vec<Value> {
+    let store = Connection::open(home.store()).unwrap();
+    let body =
+        "SELECT body FROM event JOIN run ON run.id = run_id WHERE kind = 'queries-running' AND number = ?1";
+    let mut statement = store.prepare(body).unwrap();
+    let bodies = statement.query_map([run], |row| row.get::<_, String>(0)).unwrap();
+    let events: Vec<Value> = bodies.map(|body| serde_json::from_str(&body.unwrap()).unwrap()).collect();
+    events.iter().flat_map(|event| event["queries"].as_array().unwrap().clone()).collect()
+}
+
+#[test]
+fn it_is_told_how_far_a_query_of_clickhouse_is() {
+    let Some(clickhouse) = ClickHouse::start(ClickHouseKind::Engine) else { return };
+    let home = Home::new();
+    // Takes hours, until it is stopped.
+    let slow = ("slow", "SELECT count() FROM numbers(1000000000000) WHERE number % 7 = 3");
+    let queries = folder(&home, "queries", &[("fast", "SELECT 1"), slow]);
+    let clickhouse = clickhouse.url();
+    let target = ["--target", &clickhouse, "--clients", "2"];
+    let limits = ["--repeat", "1", "--warm-up", "0s", "--plans", "none", "--time-limit", "12s"];
+    home.dyno(&[&["run", &queries], &target[..], &limits].concat()).expect(0);
+    let told = told_running(&home, 1);
+    let shares: Vec<f64> = told.iter().filter_map(|query| query["read_share"].as_f64()).collect();
+    let rise = shares.windows(2).all(|pair| pair[0] <= pair[1]) && shares.first() < shares.last();
+    assert!(rise && shares.iter().all(|share| (0.0..1.0).contains(share)), "{told:?}");
+    // The two clients wait for the same: only the first is asked about.
+    assert!(told.iter().any(|query| query["read_share"].is_null()) && told.len() > shares.len(), "{told:?}");
+}
+
+#[test]
 fn the_others_go_on_where_a_query_ends_its_connection() {
     let Some(server) = shared() else { return };
     let home = Home::new();

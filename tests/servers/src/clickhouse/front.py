@@ -45,7 +45,7 @@ class Handler(BaseHTTPRequestHandler):
             # The engine gives queries names of its own.
             name = asked.get("query_id", "")
             connection.query(f"SET log_comment = {literal(name)}", "TSV")
-            if sql.startswith("KILL QUERY"):
+            if sql.startswith("KILL QUERY") or "FROM system.processes" in sql:
                 sql = sql.replace("query_id =", "Settings['log_comment'] =")
             result = connection.query(sql, asked.get("default_format", "TabSeparated"))
             self.answer(200, result.bytes(), {"written_rows": str(result.rows_written())})

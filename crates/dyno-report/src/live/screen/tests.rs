@@ -1,4 +1,4 @@
-use dyno_results::event::{Event, QueriesRunning, RunningQuery, Stamped};
+use dyno_results::event::{EarlierTime, Event, QueriesRunning, RunningQuery, Stamped};
 
 use super::*;
 use crate::live::{Expected, Progressed};
@@ -120,7 +120,13 @@ fn a_query_that_goes_on_is_shown_with_what_it_took_in_the_pass_before() {
     for stamped in &events {
         board.apply(stamped);
         let Event::StageStarted(stage) = &stamped.event else { continue };
-        let queries = ["Q9", "Q1"].map(|query| RunningQuery { query: query.to_owned(), seconds: 12.4 });
+        let earlier = Some(EarlierTime { seconds: 8.2, run: "2026-11-19-4".to_owned() });
+        let queries = ["Q9", "Q1"].map(|query| RunningQuery {
+            query: query.to_owned(),
+            seconds: 12.4,
+            read_share: (stages == 0).then_some(0.4512),
+            earlier: earlier.clone(),
+        });
         let event = Event::QueriesRunning(QueriesRunning { stage: stage.id, queries: queries.into() });
         board.apply(&Stamped { event, ..stamped.clone() });
         let words = board.query_words(board.running.first().unwrap(), stamped.at_ms + 1_000).unwrap();
@@ -130,8 +136,9 @@ fn a_query_that_goes_on_is_shown_with_what_it_took_in_the_pass_before() {
             break;
         }
     }
-    assert_eq!(seen[0], "Q9 13 s and 1 more");
+    assert_eq!(seen[0], "Q9 13 s, 45% read (last 8.2 s in 2026-11-19-4) and 1 more");
     assert!(seen[1].starts_with("Q9 13 s (last ") && seen[1].ends_with(") and 1 more"), "{}", seen[1]);
+    assert!(!seen[1].contains(" in 2026"), "{}", seen[1]);
     let size = ScreenSize { columns: 100, rows: 30 };
     let drawn = draw(&board, events.last().unwrap().at_ms.min(60_000), size, PLAIN).join("\n");
     assert!(drawn.contains("(last ") && !drawn.contains("TPS  p50"), "{drawn}");
