@@ -19,7 +19,7 @@ pub struct Plan {
     pub series: String,
     /// `Q1`, as its type of transactions is called.
     pub query: String,
-    /// The query as it was sent.
+    /// The query, behind the settings with which its session runs it.
     pub sql: String,
     /// Before the first pass or after the last.
     pub when: HookTime,

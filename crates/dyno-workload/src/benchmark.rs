@@ -199,9 +199,13 @@ pub trait SeriesLoad: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedQuery {
     pub name: String,
+    /// With which its session runs it.
+    pub settings: Vec<String>,
     pub sql: String,
     /// As far as its words tell.
     pub only_reads: bool,
+    /// With what the names of this variant's tables begin, where those of other variants begin otherwise.
+    pub beginning: Option<String>,
 }
 
 /// Compares the data before a load with what is there afterwards.

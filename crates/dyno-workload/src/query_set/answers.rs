@@ -73,14 +73,15 @@ struct Kept {
 impl Answers {
     /// Keeps the first answer to a query, and compares further ones to the same text with it.
     pub(super) fn keep(&self, query: &Query, found: Answer) {
-        let Query { place, sql, parameters, .. } = query;
+        let Query { place, parameters, .. } = query;
+        let sql = query.text();
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match kept.get_mut(place) {
             None => {
-                let (sql, parameters) = (sql.clone(), parameters.clone());
+                let (sql, parameters) = (sql.into_owned(), parameters.clone());
                 kept.insert(*place, Kept { sql, parameters, answer: found, changed: 0 });
             }
-            Some(first) if first.sql == *sql => {
+            Some(first) if first.sql == sql => {
                 let differs = answer::difference(&first.answer.known(), &found.known(), Tolerance::Engines);
                 first.changed += u64::from(differs.is_some());
             }
@@ -156,7 +157,8 @@ mod tests {
         let answers = Answers::default();
         for (sql, value) in [("a", "1"), ("a", "1"), ("a", "2"), ("b", "3")] {
             let (sql, parameters) = (sql.to_owned(), vec![value.to_owned()]);
-            let query = Query { place: 0, sql, parameters, kind: QueryKind::Read, any_rows: false };
+            let (kind, setting) = (QueryKind::Read, None);
+            let query = Query { place: 0, setting, sql, parameters, kind, any_rows: false };
             answers.keep(&query, answer(value));
         }
         let kept = answers.take(&["Q".to_owned()]);

@@ -95,7 +95,8 @@ impl QueryFolder {
                 return Err(QueryFolderError::Several(name.clone()));
             }
             let kind = text::kind(&replaced.sql);
-            Ok(Query { place, sql: replaced.sql, parameters: replaced.values, kind, any_rows: false })
+            let (sql, parameters) = (replaced.sql, replaced.values);
+            Ok(Query { place, setting: None, sql, parameters, kind, any_rows: false })
         };
         let queries = (0..).zip(texts).map(query).collect::<Result<Arc<[Query]>, _>>()?;
         let is_used = |name: &str| {

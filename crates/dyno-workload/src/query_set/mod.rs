@@ -8,6 +8,7 @@ mod parameters;
 mod running;
 mod text;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,12 +34,24 @@ use running::{RunningQueries, RunningQueryPlace};
 pub(crate) struct Query {
     /// Its place among the names of the set.
     pub place: u16,
+    /// What its session is told before it. Together they are one request: what a setting costs beside a query cannot be seen.
+    pub setting: Option<String>,
     pub sql: String,
     /// The values in it that another run may have otherwise.
     pub parameters: Vec<String>,
     pub kind: QueryKind,
     /// Which rows it returns is the server's choice: only how many they are is kept.
     pub any_rows: bool,
+}
+
+impl Query {
+    /// As it is sent.
+    fn text(&self) -> Cow<'_, str> {
+        match &self.setting {
+            Some(setting) => format!("{setting}; {}", self.sql).into(),
+            None => self.sql.as_str().into(),
+        }
+    }
 }
 
 /// The queries of a pass of one client, in their order, by the client's number and the seed of the run.
@@ -86,7 +99,13 @@ impl QueryLoad {
         queries.sort_by_key(|query| query.place);
         let named = |query: Query| {
             let name = self.names.get(usize::from(query.place))?.clone();
-            Some(NamedQuery { name, sql: query.sql, only_reads: query.kind == QueryKind::Read })
+            Some(NamedQuery {
+                name,
+                settings: query.setting.into_iter().collect(),
+                sql: query.sql,
+                only_reads: query.kind == QueryKind::Read,
+                beginning: None,
+            })
         };
         queries.into_iter().filter_map(named).collect()
     }
@@ -166,7 +185,7 @@ impl Client for QueryClient {
             return Step::Done;
         }
         let query = &self.queries[self.at];
-        request.query(query.sql.as_bytes());
+        request.query(query.text().as_bytes());
         request.counts_as(query.kind);
         if self.answers.is_some() {
             request.keep_rows();

@@ -17,8 +17,8 @@ use super::settings::WithSettings;
 use super::variant::Variant;
 use super::{NAME, TERMS};
 use crate::benchmark::{
-    Baseline, Benchmark, BenchmarkError, Contention, Dataset, Done, FailedQuery, Progress, QueryUnderWay,
-    RowCounter, Series, SeriesLoad, Site, dialect,
+    Baseline, Benchmark, BenchmarkError, Contention, Dataset, Done, FailedQuery, NamedQuery, Progress,
+    QueryUnderWay, RowCounter, Series, SeriesLoad, Site, dialect,
 };
 use crate::dataset::{
     self, Found, Index, Key, Mark, Marks, NotReady, Part, Preparation, SizeError, State, StateError,
@@ -269,6 +269,11 @@ struct StorageLoad {
 }
 
 impl StorageLoad {
+    /// Its queries, where they are passes.
+    fn passes(&self) -> impl Iterator<Item = &QueryLoad> {
+        self.queries.iter().filter(|_| self.series.pass.is_some())
+    }
+
     /// What it does to the accounts, once, so that it changes nothing.
     fn trial(&self) -> Option<String> {
         let accounts = self.variant.table(Table::Accounts);
@@ -348,14 +353,22 @@ impl SeriesLoad for StorageLoad {
         if self.series.writes { Ok(self.mark(connection)?) } else { Ok(()) }
     }
 
+    fn queries(&self, seed: u64) -> Vec<NamedQuery> {
+        let of_session = &self.variant.settings;
+        let told = |query: NamedQuery| NamedQuery {
+            settings: [of_session.clone(), query.settings].concat(),
+            beginning: Some(self.variant.beginning()),
+            ..query
+        };
+        self.passes().flat_map(|load| load.of_first_client(seed)).map(told).collect()
+    }
+
     fn answers(&self) -> Vec<QueryAnswer> {
-        let is_pass = self.series.pass.is_some();
-        self.queries.iter().filter(|_| is_pass).flat_map(QueryLoad::take_answers).collect()
+        self.passes().flat_map(QueryLoad::take_answers).collect()
     }
 
     fn running(&self) -> Vec<QueryUnderWay> {
-        let is_pass = self.series.pass.is_some();
-        self.queries.iter().filter(|_| is_pass).flat_map(QueryLoad::running).collect()
+        self.passes().flat_map(QueryLoad::running).collect()
     }
 
     fn failures(&self) -> Vec<FailedQuery> {

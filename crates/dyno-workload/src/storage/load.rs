@@ -60,17 +60,12 @@ pub(super) fn queries(variant: &Variant, workers: Workers) -> QueryLoad {
     let mut pass = Vec::new();
     for (query, text, any_rows) in QUERIES {
         for step in steps(workers) {
-            let text = variant.on_tables(text);
-            // Together they are one request: what a setting costs beside a query cannot be seen.
-            let sql = match workers.zip(step) {
-                Some(((template, _), step)) => {
-                    format!("{}; {text}", template.replace("{workers}", &step.to_string()))
-                }
-                None => text,
-            };
+            let setting =
+                |((template, _), step): ((&str, u32), u32)| template.replace("{workers}", &step.to_string());
             pass.push(Query {
                 place: names.len() as u16,
-                sql,
+                setting: workers.zip(step).map(setting),
+                sql: variant.on_tables(text),
                 parameters: Vec::new(),
                 kind: QueryKind::Read,
                 any_rows,
@@ -115,19 +110,25 @@ pub(super) fn sum_of_changes(scale: u32, updates: u64) -> u64 {
 pub(super) fn updates(variant: &Variant, scale: u32, updates: u64) -> QueryLoad {
     let table = variant.table(Table::Accounts);
     let more = change(scale, 0);
-    let accounts: Vec<String> = changed(scale, updates).map(|account| account.to_string()).collect();
-    let update = |accounts: &[String]| Query {
-        place: 0,
-        sql: format!(
-            "UPDATE {table} SET abalance = abalance + aid + {more} WHERE aid IN ({})",
-            accounts.join(", ")
-        ),
-        parameters: Vec::new(),
-        kind: QueryKind::Write,
-        any_rows: false,
+    let update = move |accounts: &[u64]| {
+        let accounts: Vec<String> = accounts.iter().map(u64::to_string).collect();
+        Query {
+            place: 0,
+            setting: None,
+            sql: format!(
+                "UPDATE {table} SET abalance = abalance + aid + {more} WHERE aid IN ({})",
+                accounts.join(", ")
+            ),
+            parameters: Vec::new(),
+            kind: QueryKind::Write,
+            any_rows: false,
+        }
     };
-    let statements: Vec<Query> = accounts.chunks(PER_UPDATE as usize).map(update).collect();
-    QueryLoad::new(["update".to_owned()], move |_, _| statements.clone())
+    // Made when a client begins: they may be millions, and a load is described more often than it is run.
+    QueryLoad::new(["update".to_owned()], move |_, _| {
+        let accounts: Vec<u64> = changed(scale, updates).collect();
+        accounts.chunks(PER_UPDATE as usize).map(&update).collect()
+    })
 }
 
 #[cfg(test)]

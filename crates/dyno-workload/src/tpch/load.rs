@@ -38,7 +38,8 @@ fn of_client(
         let sql = queries::text(number, &parameters, dialect);
         // On other data it is another question.
         parameters.push(format!("scale={scale}"));
-        Query { place: u16::from(number) - 1, sql, parameters, kind: QueryKind::Read, any_rows: false }
+        let (place, kind) = (u16::from(number) - 1, QueryKind::Read);
+        Query { place, setting: None, sql, parameters, kind, any_rows: false }
     };
     // Drawn in the order of their numbers, so that each order has the same.
     let mut pass: Vec<Query> = (1..=QUERIES as u8).map(query).collect();

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use dyno_results::event::{Event, HookTime};
-use dyno_results::plan::Plan;
+use dyno_results::plan::{Plan, PlanNode};
 use dyno_results::spec::Plans;
 use dyno_target::connection::{Connection, QueryError};
 use dyno_target::explain::{Explain, Explained, explain};
@@ -70,7 +70,7 @@ fn take(
     telling(context, &format!("taking the plans of {}", system.name()), || {
         let mut session = Session::open(system);
         queries.iter().try_for_each(|query| {
-            let all = session.plans(&query.sql, run(query), limit);
+            let all = session.plans(query, run(query), limit);
             context.check_stopped()?;
             for (explained, reason) in all {
                 let about = (system.name(), stream.name.as_str(), query);
@@ -95,7 +95,7 @@ fn plan(
         target: target.to_owned(),
         series: series.to_owned(),
         query: query.name.clone(),
-        sql: query.sql.clone(),
+        sql: query.settings.iter().chain([&query.sql]).map(String::as_str).collect::<Vec<_>>().join("; "),
         when,
         executed,
         reason,
@@ -123,28 +123,37 @@ impl<'s, 'p> Session<'s, 'p> {
 
     /// The plan of a query that is run, and as planned: only what was asked in the same way can be compared. Each with why it was
     /// not run, or why there is none.
-    fn plans(&mut self, sql: &str, run: Run, limit: Duration) -> Vec<(Option<Explained>, Option<String>)> {
+    fn plans(
+        &mut self,
+        query: &NamedQuery,
+        run: Run,
+        limit: Duration,
+    ) -> Vec<(Option<Explained>, Option<String>)> {
         let mut plans = Vec::new();
         let can_run = self.opened.as_ref().is_ok_and(|(_, explain)| !explain.analyze.is_empty());
         let mut reason = None;
         match run {
-            Run::Yes if can_run => match self.ask((sql, true), limit) {
+            Run::Yes if can_run => match self.ask((query, true), limit) {
                 Ok(explained) => plans.push((Some(explained), None)),
                 Err(why) => reason = Some(format!("it was not run for its plan: {why}")),
             },
             Run::Yes | Run::NotAsked => {}
             Run::No(why) => reason = Some(why.to_owned()),
         }
-        plans.push(match self.ask((sql, false), limit) {
+        plans.push(match self.ask((query, false), limit) {
             Ok(explained) => (Some(explained), reason),
             Err(why) => (None, Some(why)),
         });
         plans
     }
 
-    fn ask(&mut self, query: (&str, bool), limit: Duration) -> Result<Explained, String> {
+    fn ask(&mut self, (query, run): (&NamedQuery, bool), limit: Duration) -> Result<Explained, String> {
         let (connection, words) = self.opened.as_mut().map_err(|why| why.clone())?;
-        let explained = explain(connection, words, query, limit);
+        let told = query.settings.iter().try_for_each(|setting| connection.execute(setting).map(drop));
+        let mut explained = told.and_then(|()| explain(connection, words, (&query.sql, run), limit));
+        if let (Ok(explained), Some(beginning)) = (&mut explained, &query.beginning) {
+            leave_out(beginning, &mut explained.nodes);
+        }
         // The cancellation may come late, and would be that of the next query.
         if connection.is_broken() || matches!(explained, Err(QueryError::TimedOut { .. })) {
             *self = Self::open(self.system);
@@ -153,5 +162,14 @@ impl<'s, 'p> Session<'s, 'p> {
             QueryError::TimedOut { .. } => format!("it took longer than {} s", limit.as_secs_f64()),
             error => error.to_string(),
         })
+    }
+}
+
+/// Leaves the beginnings of tables' names out of the steps: those of two variants are compared, and are on the same tables.
+fn leave_out(beginning: &str, nodes: &mut [PlanNode]) {
+    for PlanNode { operation, object, index, details, .. } in nodes {
+        for text in [operation].into_iter().chain(object).chain(index).chain(details) {
+            *text = text.replace(beginning, "");
+        }
     }
 }

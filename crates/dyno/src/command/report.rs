@@ -53,8 +53,13 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
 
 fn no_plan(report: &Report, query: &str) -> Failure {
     let run = &report.run.name;
-    let mut queries: Vec<&str> = report.plans.iter().map(|shown| shown.plan.query.as_str()).collect();
-    queries.dedup();
+    let mut queries: Vec<&str> = Vec::new();
+    for shown in &report.plans {
+        let query = shown.plan.query.as_str();
+        if !queries.contains(&query) {
+            queries.push(query);
+        }
+    }
     match queries.as_slice() {
         [] => Failure::advised(
             format!("the run {run} has no plans"),

@@ -46,6 +46,7 @@ pub(super) fn resolve(spec: &mut RunSpec, systems: &[SystemPlan]) -> Result<Vec<
         }
     }
     let quick = spec.quick;
+    leave_to_passes(&mut spec.phases, &series);
     let mut phases = spec
         .phases
         .iter_mut()
@@ -58,6 +59,23 @@ pub(super) fn resolve(spec: &mut RunSpec, systems: &[SystemPlan]) -> Result<Vec<
         }
     }
     Ok(phases)
+}
+
+/// What is said of queries is for those series of a family that make passes, where one does.
+fn leave_to_passes(phases: &mut [PhaseSpec], series: &[Series]) {
+    let makes_passes = |stream: &StreamSpec| {
+        let workload = stream.workload.as_deref();
+        let own = series.iter().find(|own| Some(own.workload) == workload);
+        !stream.queries.is_empty() || own.is_some_and(|own| own.pass.is_some())
+    };
+    if phases.iter().flat_map(|phase| &phase.streams).any(makes_passes) {
+        // Of streams that run at the same time each is asked for by itself.
+        for phase in phases.iter_mut().filter(|phase| phase.streams.len() == 1) {
+            for stream in phase.streams.iter_mut().filter(|stream| !makes_passes(stream)) {
+                (stream.plans, stream.answers) = (None, None);
+            }
+        }
+    }
 }
 
 /// Streams of one name could not be told apart in the report: where two were, each that the user has not

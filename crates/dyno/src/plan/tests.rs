@@ -2,6 +2,7 @@
 
 use clap::Parser;
 use dyno_results::event::{HookTime, StageKind};
+use dyno_results::spec::Plans;
 
 use super::*;
 use crate::flags::Flags;
@@ -182,6 +183,16 @@ fn streams_of_a_phase_have_names_and_at_least_one_has_an_end() {
     ] {
         assert!(refusal(line).contains(why), "{line}: {}", refusal(line));
     }
+}
+
+#[test]
+fn what_is_said_of_queries_is_for_the_series_with_passes() {
+    let planned = plan("storage --plans estimate -t postgres://h/d").unwrap();
+    let plans: Vec<_> = planned.phases.iter().map(|phase| phase.streams[0].plans).collect();
+    let (asked, none) = (Plans::Estimate, Plans::None);
+    assert_eq!(plans, [asked, none, none, asked, none, none]);
+    let why = "--plans is for queries that are run in passes, and storage/point-read is none";
+    assert_eq!(refusal("storage/point-read --plans estimate -t postgres://h/d"), why);
 }
 
 /// What an option means does not depend on whether what it is laid over was stored.

@@ -37,6 +37,20 @@ fn not_done(report: &Report) -> Vec<(&str, &str, &str)> {
         .collect()
 }
 
+/// The operations and what they read, in the plan of a query as it was run for it.
+fn plan<'a>(report: &'a Report, system: &str, query: &str) -> (Vec<&'a str>, Vec<&'a str>) {
+    let plans = report.document()["plans"].as_array().unwrap();
+    let is_meant = |it: &&Value| {
+        let of = |key: &str| it[key].as_str();
+        let ran = it["executed"] == true && of("series") == Some("queries");
+        ran && of("target") == Some(system) && of("query") == Some(query)
+    };
+    let found = plans.iter().find(is_meant).unwrap_or_else(|| panic!("{system} {query}: {plans:#?}"));
+    let nodes = found["nodes"].as_array().unwrap();
+    let all = |key: &str| nodes.iter().filter_map(|node| node[key].as_str()).collect();
+    (all("operation"), all("object"))
+}
+
 /// All that is measured of a variant that can do everything.
 fn assert_whole(report: &Report, system: &str, queries: &[&str]) {
     let figures =
@@ -102,6 +116,16 @@ fn variants_of_postgresql_are_measured_side_by_side() {
     assert!(columnar.2.contains("CREATE EXTENSION"), "{columnar:?}");
     assert_eq!((wrong.0, wrong.1), ("wrong", "indexes"));
     assert!(wrong.2.contains("no_such_column"), "{wrong:?}");
+    // Each query is planned with the settings with which it is run, on names that are the same in each variant.
+    for (query, is_shared) in [("top-100", false), ("top-100 (1 worker)", true)] {
+        let (operations, objects) = plan(&report, "heap", query);
+        let gathers = operations.iter().any(|operation| operation.starts_with("Gather"));
+        assert!(gathers == is_shared && objects == ["accounts"], "{query}: {operations:?} {objects:?}");
+        let (operations, _) = plan(&report, "indexed", query);
+        assert!(operations.contains(&"Index Scan Backward"), "{query}: {operations:?}");
+    }
+    let shown = home.dyno(&["report", "--plan", "top-100 (1 worker)"]).expect(0).out;
+    assert!(shown.contains("top-100 (1 worker) on heap/queries"), "{shown}");
     // What is not done is a row of the table, and nothing else of that variant is measured.
     assert!(cell(&report, "build", "tables", "columnar")["not_done"].is_string());
     assert!(cell(&report, "build", "indexes", "wrong")["not_done"].is_string());
@@ -206,6 +230,8 @@ fn engines_of_mysql_are_measured_side_by_side() {
         let report = home.dyno(&words).expect(0).report();
         for system in ["InnoDB", "MyISAM", "parts"] {
             assert_whole(&report, system, &["top-100", "first-3", "count-by-branch"]);
+            let (_, objects) = plan(&report, system, "top-100");
+            assert_eq!(objects, ["accounts"], "{system}");
         }
         let [nope, wrong] = &not_done(&report)[..] else { panic!("{:?}", not_done(&report)) };
         assert!(
