@@ -201,6 +201,22 @@ export interface Passes {
   qph: number | null;
   /** Numbers of queries by what is known of their answers. */
   answers: { kept: number; known: number; valid: number; alike: number; differ: number };
+  /** Against each other target of the run; left out where there is none. */
+  speed_ups?: SpeedUp[];
+}
+
+/** How many times as fast queries are as on a base. */
+export interface SpeedUp {
+  /** A target, or a side of a comparison. */
+  base: string;
+  /** Geometric mean of the ratios; null where there is none. */
+  mean: number | null;
+  /** Of the mean, 95 %, over the queries; null where there are fewer than two. */
+  interval: [number, number] | null;
+  /** Time of the base by the own one. */
+  ratios: { query: string; ratio: number }[];
+  /** Queries that do not count: they did not run on both, or an answer differs. */
+  without: string[];
 }
 
 /** A query in the passes of a series. */

@@ -23,7 +23,7 @@ import {
 import { findingsSection, openInPrint, verificationSection } from "./sections/findings";
 import { loadingSection } from "./sections/loading";
 import { overlayMasthead, overlayTitle } from "./sections/overlay";
-import { queriesSection } from "./sections/queries";
+import { queriesSection, type SpeedUpOf, speedUpInRun } from "./sections/queries";
 import { stagesSection } from "./sections/stages";
 import { TimeSection } from "./sections/time";
 import { variantsSection } from "./sections/variants";
@@ -36,6 +36,8 @@ export class ReportPage {
   onSeconds: (shown: Map<Report, Span>) => void = () => {};
   /** A part that a served page puts under the answer. */
   extra: ((scene: Scene) => HTMLElement | null) | null = null;
+  /** A served page knows it of targets of different runs too. */
+  speedUpOf: SpeedUpOf = speedUpInRun;
   readonly #root: HTMLElement;
   readonly #address: Address;
   readonly #stop: (() => void)[];
@@ -135,7 +137,7 @@ export class ReportPage {
     const figures = [
       several ? null : variantsSection(report),
       answers(scene),
-      queriesSection(scene, this.#view),
+      queriesSection(scene, this.#view, this.speedUpOf),
       loadingSection(scene),
       this.extra?.(scene) ?? null,
       findingsSection(scene),

@@ -1,7 +1,15 @@
 // SYNTHETIC TEST DATA. Nothing here was measured: passes of three targets over a query set, made up by formula. For the
 // tests only; never for a document.
 
-import type { Passes, PlanNode, QueryPlan, QueryTimes, StageResult, WrittenReport } from "../src/document";
+import type {
+  Passes,
+  PlanNode,
+  QueryPlan,
+  QueryTimes,
+  SpeedUp,
+  StageResult,
+  WrittenReport,
+} from "../src/document";
 import { subject, syntheticReport, totals } from "./fixture";
 
 export interface PassesPlan {
@@ -41,6 +49,11 @@ export function passesReport(plan: Partial<PassesPlan> = {}): WrittenReport {
   const idsOf = (target: string) =>
     stages.filter((one) => one.target === target && one.kind === "hold").map(({ id }) => id);
   const family = workload.split("/")[0] ?? workload;
+  const all = new Map(
+    names.map((target) => [target, passesOf(target, first[target] ?? 1, queries, idsOf(target))]),
+  );
+  const speedUps = (own: Passes) =>
+    [...all].filter(([, base]) => base !== own).map(([name, base]) => speedUp(name, base, own));
   return {
     ...base,
     run: { ...base.run, name: "synthetic-passes-1", command: ["dyno", "run", workload] },
@@ -61,7 +74,7 @@ export function passesReport(plan: Partial<PassesPlan> = {}): WrittenReport {
           bytes: null,
         })),
       ),
-    series: names.map((target) => ({
+    series: [...all].map(([target, passes]) => ({
       target,
       name: "queries",
       workload,
@@ -70,7 +83,7 @@ export function passesReport(plan: Partial<PassesPlan> = {}): WrittenReport {
       headline: null,
       peak: null,
       saturation: null,
-      passes: passesOf(target, first[target] ?? 1, queries, idsOf(target)),
+      passes: { ...passes, speed_ups: speedUps(passes) },
     })),
     stages,
     timelines: names.map((target) => ({
@@ -141,6 +154,21 @@ function passesOf(target: string, first: number, count: number, stages: number[]
     qph: null,
     answers: { kept, known: 0, valid: 0, alike: kept - differ, differ },
   };
+}
+
+/** The targets of this fixture are a constant factor apart, so any ratio is the mean; the interval is made up. */
+function speedUp(name: string, base: Passes, own: Passes): SpeedUp {
+  const ratios: SpeedUp["ratios"] = [];
+  const without: string[] = [];
+  for (const [at, { query, median_s, differs }] of own.queries.entries()) {
+    const of = base.queries[at];
+    const counts = of?.median_s != null && median_s !== null && of.differs === null && differs === null;
+    if (counts) ratios.push({ query, ratio: (of.median_s ?? 0) / median_s });
+    else without.push(query);
+  }
+  const mean = ratios[0]?.ratio ?? null;
+  const interval: [number, number] | null = mean === null ? null : [mean * 0.9, mean * 1.1];
+  return { base: name, mean, interval, ratios, without };
 }
 
 export function planNode(

@@ -1,18 +1,12 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { linearAxis, logAxis } from "../src/charts/bars";
 import { readReport } from "../src/columns";
 import type { Passes } from "../src/document";
-import {
-  answersText,
-  notRun,
-  queryNames,
-  speedUp,
-  spreadOf,
-  studentT,
-  timesOf,
-  withoutTime,
-} from "../src/queries";
+import { answersText, notRun, queryNames, spreadOf, timesOf, withoutTime } from "../src/queries";
 import { areQuerySets, caveatOf, isQuerySet } from "../src/reading";
+import { sceneOf } from "../src/scene";
+import { speedUpInRun } from "../src/sections/queries";
+import { speedUpAmong } from "../src/served/comparison";
 import { syntheticReport } from "./fixture";
 import { passesReport } from "./passes";
 
@@ -83,45 +77,39 @@ test("answers are valid, alike or only kept", () => {
   expect(known({ kept: 0 })).toBeNull();
 });
 
-describe("how many times as fast", () => {
-  test("is the geometric mean of the ratios, with an interval over the queries", () => {
-    const found = speedUp(medians({ a: 8, b: 2, c: 4 }), medians({ a: 1, b: 1, c: 1 }));
-    expect([...found.ratios.values()]).toEqual([8, 2, 4]);
-    expect(found.mean).toBeCloseTo(4, 9);
-    // Logarithms scatter by ln 2: its third part under the root, times 4.303.
-    const half = (4.303 * Math.log(2)) / Math.sqrt(3);
-    expect(found.interval?.[0]).toBeCloseTo(4 * Math.exp(-half), 6);
-    expect(found.interval?.[1]).toBeCloseTo(4 * Math.exp(half), 6);
+test("how many times as fast is told by the report of both targets, and across runs by the comparison", () => {
+  const other = { ...report, run: { ...report.run, name: "other" } };
+  const { lanes } = sceneOf([report, other]);
+  const lane = (run: string, target: string) => {
+    const found = lanes.find((one) => one.report.run.name === run && one.target.name === target);
+    if (found === undefined) throw new Error(`no ${target} in ${run}`);
+    return found;
+  };
+  const [pg, my, duck] = [lane(report.run.name, "pg"), lane(report.run.name, "my"), lane("other", "duck")];
+  const found = speedUpInRun("queries", pg, my);
+  expect(found).toMatchObject({ base: "pg", without: ["Q4", "Q17"] });
+  expect(found?.mean).toBeCloseTo(0.04 / 0.09, 9);
+  expect(speedUpInRun("queries", pg, duck)).toBeUndefined();
+  expect(speedUpInRun("queries", pg, pg)).toBeUndefined();
+  const side = (name: string, { report, target }: typeof pg) => ({
+    name,
+    runs: [report.run.name],
+    target: target.name,
+    product: null,
   });
-
-  test("is the same the other way round", () => {
-    const [a, b] = [medians({ a: 8, b: 2 }), medians({ a: 1, b: 3 })];
-    expect((speedUp(a, b).mean ?? 0) * (speedUp(b, a).mean ?? 0)).toBeCloseTo(1, 12);
-  });
-
-  test("leaves out what did not run on both, and answers that are not to be relied on", () => {
-    const found = speedUp(of("pg").passes, of("my").passes);
-    expect(found.without).toEqual(["Q4", "Q17"]);
-    expect(found.ratios.size).toBe(20);
-    expect(found.mean).toBeCloseTo(0.04 / 0.09, 9);
-  });
-
-  test("is unknown of nothing, and has no interval of one query", () => {
-    expect(speedUp(medians({ a: 1 }), medians({ a: null }))).toMatchObject({ mean: null, without: ["a"] });
-    expect(speedUp(medians({ a: 2 }), medians({ a: 2 }))).toMatchObject({ mean: 1, interval: null });
-  });
-
-  test("takes quantiles of Student's t", () => {
-    for (const [freedom, exact] of [
-      [1, 12.706],
-      [4, 2.776],
-      [5, 2.5706],
-      [10, 2.2281],
-      [21, 2.0796],
-      [1000, 1.9623],
-    ] as const)
-      expect(Math.abs(studentT(freedom) - exact)).toBeLessThan(0.004);
-  });
+  const across = { base: "a", mean: 6, interval: null, ratios: [], without: [] };
+  const comparison = {
+    schema: "dyno.comparison/1",
+    base: 0,
+    sides: [side("a", pg), side("b", duck)],
+    series: [{ name: "queries", basis: { text: "" }, sections: [], speed_ups: [[], [across]] }],
+    data: [],
+    absent: [],
+    differences: [],
+  };
+  expect(speedUpAmong(comparison, "queries", pg, duck)).toBe(across);
+  expect(speedUpAmong(comparison, "queries", duck, pg)).toBeUndefined();
+  expect(speedUpAmong(comparison, "queries", my, duck)).toBeUndefined();
 });
 
 test("a linear axis begins at zero, a logarithmic one has none", () => {

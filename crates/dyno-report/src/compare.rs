@@ -13,7 +13,7 @@ use dyno_results::comparison::{
 use dyno_results::event::Severity;
 
 use self::table::TableColumns;
-use crate::summary::severity;
+use crate::summary::{passes, severity};
 use crate::terminal::Terminal;
 use crate::text::{DOT, Paint, Sheet, pad_end, uncoloured, visible, width};
 use dyno_results::format;
@@ -122,6 +122,13 @@ fn series(comparison: &Comparison, series: &SeriesComparison, names: &[String], 
         table::rows(&section.rows, &columns, sheet);
     }
     sheet.paragraph("", &visible(&series.basis.text), Paint::faint);
+    let (base, mut label) = (&comparison.sides[comparison.base].name, "speed-up");
+    for (own, all) in names.iter().zip(&series.speed_ups) {
+        for found in all.iter().filter(|found| found.base == *base) {
+            let text = passes::speed_up(own, &names[comparison.base], found);
+            sheet.paragraph(std::mem::take(&mut label), &text, uncoloured);
+        }
+    }
     ladder::rows(&series.ladder, &columns, sheet);
 }
 
@@ -174,11 +181,7 @@ fn load_words(load: &SideLoad) -> String {
     let what = match load.queries {
         Some(queries) => {
             let passes = if load.stages.len() == 1 { "pass" } else { "passes" };
-            let queries = match queries {
-                1 => "1 query".to_owned(),
-                several => format!("{several} queries"),
-            };
-            format!("{} {passes} over {queries}", load.stages.len())
+            format!("{} {passes} over {}", load.stages.len(), format::queries(queries))
         }
         None => {
             let seconds = format::duration_s((load.seconds * 10.0).round() / 10.0);

@@ -4,7 +4,7 @@
 mod costs;
 mod findings;
 mod ladder;
-mod passes;
+pub(crate) mod passes;
 mod series;
 mod variants;
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use dyno_report::summary::{render, render_findings};
 use dyno_report::terminal::Terminal;
 use dyno_results::document::{Cell, Report, Row, Unit, Variants};
-use dyno_results::event::{Finding, NotDone, Outcome, Subject};
+use dyno_results::event::{Event, Finding, NotDone, Outcome, Subject};
 use dyno_results::fold::fold;
 
 use self::stream::Plan;
@@ -20,6 +20,37 @@ fn shown(plan: &Plan, width: usize) -> String {
 /// A plan over two targets.
 fn two() -> Plan {
     Plan { two_targets: true, ..Plan::default() }
+}
+
+#[test]
+fn queries_stand_side_by_side_by_their_names() {
+    let mut events = Plan { ladder: vec![], ..two() }.events();
+    for stamped in &mut events {
+        if let Event::StageStarted(stage) = &mut stamped.event {
+            stage.pass = true;
+        }
+    }
+    let mut report = fold(&events);
+    // The lines of the first series, without what is around the values.
+    let lines = |report: &Report| -> Vec<String> {
+        let text = render(report, None, Terminal::plain(120));
+        let lines = text
+            .lines()
+            .skip_while(|line| !line.ends_with("my"))
+            .take_while(|line| !line.contains("answers"));
+        lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    };
+    let name = &report.series[0].name.clone();
+    let other = report.series.iter_mut().rfind(|series| series.name == *name).unwrap();
+    let passes = other.passes.as_mut().unwrap();
+    passes.queries[0].query = "other-query".to_owned();
+    // Totals over other queries are not shown beside each other.
+    let expected = ["pg my", "events/ingest 728 µs –", "other-query – 1.3 ms", "total – –", "geo. mean – –"];
+    assert_eq!(lines(&report), expected);
+    // A target that is lost before its first pass has none.
+    report.series.iter_mut().rfind(|series| series.name == *name).unwrap().passes = None;
+    let text = render(&report, None, Terminal::plain(120));
+    assert!(text.contains("geo. mean") && !text.contains("other-query"), "{text}");
 }
 
 #[test]

@@ -132,6 +132,7 @@ fn series(sides: &[Side], shared: &SharedParts<'_>) -> SeriesComparison {
         basis: basis::basis(sides, shared.base, picks.first().map_or(&[], Vec::as_slice)),
         sections: shared.sections(sides),
         ladder: ladder::compare(shared),
+        speed_ups: shared.speed_ups(sides),
     }
 }
 

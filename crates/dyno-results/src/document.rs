@@ -12,6 +12,7 @@ use crate::latency::Latency;
 pub use crate::passes::{AnswerCounts, Passes, QueryTimes};
 use crate::plan::Plan;
 use crate::spec::RunSpec;
+pub use crate::speed_up::{QueryRatio, SpeedUp};
 pub use crate::timeline::{LoadColumns, Metric, PoolLoad, Timeline};
 pub use crate::variants::{Cell, Row, Unit, Variants};
 use crate::{event, words};

@@ -30,6 +30,12 @@ pub fn clients(clients: u32) -> String {
     counted(u64::from(clients), "client")
 }
 
+/// `22 queries`, `1 query`
+#[must_use]
+pub fn queries(queries: usize) -> String {
+    format!("{} {}", count(queries as u64), if queries == 1 { "query" } else { "queries" })
+}
+
 /// Three significant digits in at most six characters or so, for a table's cell: `4.21`, `850`, `85.3k`, `1.20M`.
 #[must_use]
 pub fn short(value: f64) -> String {
@@ -211,6 +217,19 @@ pub fn cores(value: f64) -> String {
         let text = format!("{value:.1}");
         text.strip_suffix(".0").unwrap_or(&text).to_owned()
     }
+}
+
+/// How many times as fast, in two digits: `0.25`, `4.5`, `26`.
+#[must_use]
+pub fn times(value: f64) -> String {
+    let decimals = match value {
+        _ if !value.is_finite() => return UNKNOWN.to_owned(),
+        _ if value.abs() >= 1e6 => return format!("{value:.2e}"),
+        _ if value < 0.995 => (1.0 - value.log10().floor()).clamp(2.0, 9.0) as usize,
+        _ if value < 9.95 => 1,
+        _ => 0,
+    };
+    grouped(format!("{value:.decimals$}").as_str())
 }
 
 /// Scale factors and rates as the user typed them: `50`, `0.1`, `5,000`.
@@ -397,6 +416,10 @@ mod tests {
         assert_eq!([0.004, 0.000_1, 0.000_01, 0.0].map(share), ["0.4%", "0.01%", "<0.01%", "0%"]);
         assert_eq!(cores(2.0), "2");
         assert_eq!(cores(1.36), "1.4");
+        assert_eq!(
+            [0.0667, 0.25, 0.996, 4.52, 9.96, 1234.0].map(times),
+            ["0.067", "0.25", "1.0", "4.5", "10", "1,234"]
+        );
     }
 
     /// Numbers of every kind, the awkward ones often.
@@ -421,7 +444,7 @@ mod tests {
             let estimate = estimate(value, half_width);
             let forms = [
                 short(value), long(value), latency_us(value), duration_s(value), share(value), cores(value),
-                plain(value), bytes_mean(value), throughput(&estimate), relative_error(&estimate),
+                plain(value), bytes_mean(value), times(value), throughput(&estimate), relative_error(&estimate),
             ];
             for form in forms {
                 prop_assert!(!form.is_empty() && form.chars().count() <= 60, "{form:?}");

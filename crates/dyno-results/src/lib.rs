@@ -16,6 +16,7 @@ pub mod latency;
 pub mod passes;
 pub mod plan;
 pub mod spec;
+mod speed_up;
 pub mod statistics;
 pub mod store;
 mod summary;

@@ -5,6 +5,8 @@ use serde::Serialize;
 use crate::answer;
 use crate::document::{Report, Series, StageResult};
 use crate::event::{Answer, QueryFailure, StageKind};
+use crate::speed_up::SpeedUp;
+use crate::statistics::geometric_mean::GeometricMean;
 use crate::statistics::repeats::median;
 
 /// The passes of a series, one stage each; the warm-up is none of them.
@@ -25,6 +27,9 @@ pub struct Passes {
     /// host. `None` where one of these is unknown, or the load is given: it is no figure of how many clients are served.
     pub qph: Option<f64>,
     pub answers: AnswerCounts,
+    /// Against each other target of the run; empty where there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub speed_ups: Vec<SpeedUp>,
 }
 
 /// What passes have in common whose times are told beside each other.
@@ -75,7 +80,7 @@ pub struct QueryTimes {
     pub differs: Option<String>,
 }
 
-/// The passes of a series; `None` where its stages are none.
+/// The passes of a series, not yet against those of others; `None` where its stages are none.
 pub(crate) fn of(series: &Series, stages: &[StageResult], known: &Report) -> Option<Passes> {
     let is_pass = |result: &&StageResult| result.stage.pass && result.stage.kind != StageKind::WarmUp;
     let own =
@@ -99,7 +104,7 @@ pub(crate) fn of(series: &Series, stages: &[StageResult], known: &Report) -> Opt
         stages: passes.iter().map(|pass| pass.stage.id).collect(),
         seconds,
         total_s,
-        geometric_mean_s: medians.as_deref().map(geometric_mean),
+        geometric_mean_s: medians.as_deref().and_then(geometric_mean),
         qph: total_s.filter(|_| !first.stage.fixed).and_then(qph),
         answers: AnswerCounts {
             kept: count(|query| query.rows.is_some()),
@@ -109,6 +114,7 @@ pub(crate) fn of(series: &Series, stages: &[StageResult], known: &Report) -> Opt
             differ: count(|query| query.differs.is_some()),
         },
         queries,
+        speed_ups: Vec::new(),
     })
 }
 
@@ -170,11 +176,11 @@ pub(crate) fn total_s(pass: &StageResult) -> Option<f64> {
 
 /// The geometric mean of the queries of a pass, in seconds; `None` unless all ended well.
 pub(crate) fn geometric_mean_s(pass: &StageResult) -> Option<f64> {
-    times_s(pass).as_deref().map(geometric_mean)
+    times_s(pass).as_deref().and_then(geometric_mean)
 }
 
-fn geometric_mean(times: &[f64]) -> f64 {
-    (times.iter().map(|time| time.ln()).sum::<f64>() / times.len().max(1) as f64).exp()
+fn geometric_mean(times: &[f64]) -> Option<f64> {
+    Some(GeometricMean::of(times)?.mean)
 }
 
 /// In what an answer differs from what it should be: from the one that is known to be right, from later ones, or from those of

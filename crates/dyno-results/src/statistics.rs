@@ -3,6 +3,7 @@
 //! Pure functions of numbers. How they are used, and why these, is told in `docs/methodology.md`.
 
 pub mod autocorrelation;
+pub(crate) mod geometric_mean;
 pub mod peak;
 pub mod repeats;
 pub mod saturation;

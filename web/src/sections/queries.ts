@@ -2,10 +2,10 @@
 
 import { type Bar, barChart, linearAxis, logAxis } from "../charts/bars";
 import { signOf } from "../charts/marks";
-import type { Passes, QueryTimes, Series } from "../document";
+import type { Passes, QueryTimes, Series, SpeedUp } from "../document";
 import { type Child, type Column, el, icon, type Row, section, table } from "../dom";
 import { count, countedQueries, latency, latencyTick, seconds, short, tick, times } from "../format";
-import { queryNames, type SpeedUp, speedUp, spreadOf, timesOf, withoutTime } from "../queries";
+import { queryNames, spreadOf, timesOf, withoutTime } from "../queries";
 import { caveatOf, clientsText, isLive, stageOf } from "../reading";
 import { type Lane, type Scene, seriesNames, seriesOfLane } from "../scene";
 import type { View } from "../state";
@@ -18,7 +18,16 @@ interface Side {
   passes: Passes;
 }
 
-export function queriesSection(scene: Scene, view: View): HTMLElement | null {
+/** How many times as fast a series is on `own` as on `base`; undefined where that is not known. */
+export type SpeedUpOf = (name: string, base: Lane, own: Lane) => SpeedUp | undefined;
+
+/** As the report of both has it. */
+export const speedUpInRun: SpeedUpOf = (name, base, own) =>
+  base.report !== own.report
+    ? undefined
+    : seriesOfLane(own, name)?.passes?.speed_ups?.find((one) => one.base === base.target.name);
+
+export function queriesSection(scene: Scene, view: View, speedUpOf: SpeedUpOf): HTMLElement | null {
   const parts = seriesNames(scene).flatMap((name) => {
     const all = scene.lanes.flatMap((lane): Side[] => {
       const series = seriesOfLane(lane, name);
@@ -30,23 +39,24 @@ export function queriesSection(scene: Scene, view: View): HTMLElement | null {
   return section(
     "queries",
     "Queries",
-    parts.map(({ name, all }) => seriesPart(name, all, view, parts.length > 1)),
+    parts.map(({ name, all }) => seriesPart(name, all, view, parts.length > 1, speedUpOf)),
   );
 }
 
-function seriesPart(name: string, all: Side[], view: View, named: boolean): Child {
+function seriesPart(name: string, all: Side[], view: View, named: boolean, speedUpOf: SpeedUpOf): Child {
   const shown = all.filter(({ lane }) => !view.hidden.includes(lane.key));
   const [first] = shown;
   const head = named && el("h3", {}, name);
   if (first === undefined) return [head, el("p", { class: "nothing" }, "All targets are hidden.")];
   const base = shown.find(({ lane }) => lane.key === view.base) ?? first;
   const names = queryNames(shown.map(({ passes }) => passes));
+  const speeds = shown.map(({ lane }) => speedUpOf(name, base.lane, lane));
   return [
     head,
     el("p", { class: "lead" }, leadOf(shown)),
     timesChart(name, names, shown, view.log),
-    shown.length > 1 && speedPart(name, shown, base),
-    figuresTable(name, names, shown, base),
+    shown.length > 1 && speedPart(name, shown, base, speeds),
+    figuresTable(name, names, shown, base, speeds),
     plansPart(names, shown, base),
   ];
 }
@@ -147,10 +157,12 @@ function timeBar(lane: Lane, own: QueryTimes | undefined): Bar {
 }
 
 /** Every target against one of them. */
-function speedPart(name: string, shown: Side[], base: Side): Child {
-  const others = shown
-    .filter((side) => side !== base)
-    .map((side) => ({ side, found: speedUp(base.passes, side.passes) }));
+function speedPart(name: string, shown: Side[], base: Side, speeds: (SpeedUp | undefined)[]): Child {
+  const others = shown.flatMap((side, index) => {
+    const found = speeds[index];
+    return found === undefined ? [] : [{ side, found }];
+  });
+  if (others.length === 0) return null;
   const bars = others.flatMap(({ side, found }) => (found.mean === null ? [] : [speedBar(side, found)]));
   const values = bars.flatMap(({ bars }) =>
     bars.flatMap(({ value, spread }) => [value ?? 1, ...(spread ?? [])]),
@@ -218,11 +230,13 @@ function speedWords({ lane }: Side, base: Side, { ratios, mean, interval, withou
       ? ""
       : ` Without ${without.join(", ")}, which did not run on both or whose answers differ.`;
   if (mean === null) return `${lane.label} cannot be compared with ${base.lane.label}.${left}`;
-  const sorted = [...ratios].sort(([, a], [, b]) => a - b);
-  const [[slow, least], [fast, most]] = [sorted[0] ?? ["", mean], sorted.at(-1) ?? ["", mean]];
+  const sorted = ratios.toSorted((a, b) => a.ratio - b.ratio);
+  const [slow, fast] = [sorted[0], sorted.at(-1)];
   const known = interval === null ? "interval unknown" : `95%: ${interval.map(number).join(" to ")}`;
   const range =
-    ratios.size > 1 ? `, from ${number(least)} times in ${slow} to ${number(most)} times in ${fast}` : "";
+    slow === undefined || fast === undefined || slow === fast
+      ? ""
+      : `, from ${number(slow.ratio)} times in ${slow.query} to ${number(fast.ratio)} times in ${fast.query}`;
   return [
     el("b", {}, `${lane.label} is ${number(mean)} times as fast as ${base.lane.label}`),
     ` (${known})${range}.${left}`,
@@ -230,11 +244,16 @@ function speedWords({ lane }: Side, base: Side, { ratios, mean, interval, withou
 }
 
 /** All figures in seconds, so that they can be taken elsewhere. */
-function figuresTable(name: string, names: string[], shown: Side[], base: Side): Child {
+function figuresTable(
+  name: string,
+  names: string[],
+  shown: Side[],
+  base: Side,
+  speeds: (SpeedUp | undefined)[],
+): Child {
   const several = shown.length > 1;
   // Of one pass the smallest and the largest would say the same again.
   const spreads = Math.max(...shown.map(({ passes }) => passes.stages.length)) > 1;
-  const speeds = shown.map((side) => (side === base ? null : speedUp(base.passes, side.passes)));
   const columns: Column[] = [
     { label: "Query" },
     ...shown.flatMap((side): Column[] => {
@@ -244,7 +263,7 @@ function figuresTable(name: string, names: string[], shown: Side[], base: Side):
         figures: true,
       }));
       const ratio = { label: `times as fast as ${base.lane.label}`, figures: true };
-      return side === base ? own : [...own, ratio];
+      return speeds[shown.indexOf(side)] === undefined ? own : [...own, ratio];
     }),
     { label: "Rows", figures: true },
     { label: "Answers" },
@@ -264,8 +283,9 @@ function figuresTable(name: string, names: string[], shown: Side[], base: Side):
               ? el("span", { class: "unknown", title: own?.failure ?? "" }, withoutTime(own))
               : seconds(time),
           );
-          const ratio = speeds[index]?.ratios.get(query);
-          return speeds[index] === null ? figures : [...figures, ratio === undefined ? "" : times(ratio)];
+          const speed = speeds[index];
+          const found = speed?.ratios.find((one) => one.query === query);
+          return speed === undefined ? figures : [...figures, found === undefined ? "" : times(found.ratio)];
         }),
         [...new Set(all.flatMap((own) => own?.rows ?? []))].map(count).join(" or "),
         answersOf(shown, all, several),
@@ -280,7 +300,7 @@ function figuresTable(name: string, names: string[], shown: Side[], base: Side):
       ...shown.flatMap(({ passes }, index): Child[] => {
         const speed = speeds[index];
         const own = [of(passes) ?? el("span", { class: "unknown" }, "unknown"), ...(spreads ? ["", ""] : [])];
-        return speed == null ? own : [...own, mean && speed.mean !== null ? times(speed.mean) : ""];
+        return speed === undefined ? own : [...own, mean && speed.mean !== null ? times(speed.mean) : ""];
       }),
       "",
       "",

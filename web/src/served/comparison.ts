@@ -3,11 +3,11 @@
 // in the words of `dyno compare`.
 
 import { signOf } from "../charts/marks";
-import type { Severity } from "../document";
+import type { Severity, SpeedUp } from "../document";
 import { type Child, el, icon, section, table } from "../dom";
 import { counted, duration, long } from "../format";
 import { clientsText } from "../reading";
-import type { Scene } from "../scene";
+import type { Lane, Scene } from "../scene";
 import { severitySign } from "../sections/findings";
 import { figureText, isShown, verdictOf } from "./terms";
 
@@ -16,7 +16,13 @@ export interface Comparison {
   schema: string;
   base: number;
   sides: { name: string; runs: string[]; target: string; product: string | null }[];
-  series: { name: string; basis: { text: string }; sections: Part[] }[];
+  series: {
+    name: string;
+    basis: { text: string };
+    sections: Part[];
+    /** Of each side; missing in documents of earlier versions. */
+    speed_ups?: SpeedUp[][];
+  }[];
   data: { workload: string; rows: FigureRow[] }[];
   absent: { series: string; present: string[]; lacking: string[]; compared: boolean }[];
   differences: Difference[];
@@ -202,13 +208,28 @@ function figureTable(
   return table(caption, [{ label: heading }, ...columns], [...above, ...shown]);
 }
 
+/** Whether a side is this target of one run. */
+function isOf({ runs, target }: Comparison["sides"][number], lane: Lane): boolean {
+  return runs.length === 1 && runs[0] === lane.report.run.name && target === lane.target.name;
+}
+
+/** How many times as fast a series is on one of the sides as on another. */
+export function speedUpAmong(
+  { sides, series }: Comparison,
+  name: string,
+  base: Lane,
+  own: Lane,
+): SpeedUp | undefined {
+  const ofOwn = series.find((one) => one.name === name)?.speed_ups?.[
+    sides.findIndex((side) => isOf(side, own))
+  ];
+  const baseName = sides.find((side) => isOf(side, base))?.name;
+  return ofOwn?.find((one) => one.base === baseName);
+}
+
 /** A side's name with the sign of its target wherever that is drawn, and its product below. */
 function sideHead(side: Comparison["sides"][number], scene: Scene): Child {
-  const [run, ...others] = side.runs;
-  const lane =
-    others.length > 0
-      ? undefined
-      : scene.lanes.find(({ report, target }) => report.run.name === run && target.name === side.target);
+  const lane = scene.lanes.find((lane) => isOf(side, lane));
   return [
     lane !== undefined && signOf(lane),
     side.name,

@@ -7,9 +7,10 @@ import { el } from "../dom";
 import { clock, long } from "../format";
 import { ReportPage } from "../page";
 import { clientsText, isLive, kindText, runningText } from "../reading";
+import { speedUpInRun } from "../sections/queries";
 import { type Address, towards } from "../state";
 import { ApiError, askComparison, askReport, POINTS_MOST } from "./api";
-import { type Comparison, comparisonSection } from "./comparison";
+import { type Comparison, comparisonSection, speedUpAmong } from "./comparison";
 import { isCoarse, type Span, spliced } from "./detail";
 import { LiveStream } from "./live";
 
@@ -46,6 +47,9 @@ export class Watch {
     this.#page = new ReportPage(this.#body, address);
     this.#page.onSeconds = (shown) => this.#shown(shown);
     this.#page.extra = (scene) => comparisonSection(this.#comparison, scene);
+    this.#page.speedUpOf = (...pair) =>
+      speedUpInRun(...pair) ??
+      (this.#comparison === null ? undefined : speedUpAmong(this.#comparison, ...pair));
     document.addEventListener("visibilitychange", this.#onVisible);
   }
 

@@ -4,6 +4,7 @@ use dyno_results::comparison::{
     Basis, BasisUnit, Better, Cell, DataComparison, FigureRow, Ratio, RungComparison, SCHEMA, StageReference,
     Verdict,
 };
+use dyno_results::document::SpeedUp;
 use dyno_results::event::StageKind;
 
 use super::*;
@@ -110,6 +111,7 @@ fn two() -> Comparison {
                 Section { kind: SectionKind::Peak, loads: vec![None, None], same_load: false, rows: peaks },
             ],
             ladder: vec![rung(1, false), rung(8, true)],
+            speed_ups: vec![Vec::new(), Vec::new()],
         }],
         data: vec![DataComparison {
             workload: "tpcb".to_owned(),
@@ -304,4 +306,23 @@ fn passes_are_counted_and_not_timed() {
     };
     assert_eq!(words(22, 3), "3 passes over 22 queries, 1 client");
     assert_eq!(words(1, 1), "1 pass over 1 query, 1 client");
+}
+
+#[test]
+fn sides_are_told_how_many_times_as_fast_they_are_as_the_base() {
+    let mut comparison = two();
+    let against = |base: &str, mean: f64| SpeedUp {
+        base: base.to_owned(),
+        mean: Some(mean),
+        interval: None,
+        ratios: Vec::new(),
+        without: Vec::new(),
+    };
+    comparison.series[0].speed_ups = vec![vec![against("my", 0.5)], vec![against("pg", 2.0)]];
+    let text = render(&comparison, Terminal::plain(100));
+    let told: Vec<&str> = text.lines().filter(|line| line.contains('×')).collect();
+    assert!(
+        matches!(told[..], [only] if only.starts_with("speed-up") && only.ends_with("my to pg: 2.0×, 0 queries")),
+        "{text}"
+    );
 }

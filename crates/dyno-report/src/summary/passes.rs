@@ -1,16 +1,16 @@
 //! The passes of a workload over its queries: a row for each query, a column for each target.
 
-use dyno_results::document::{AnswerCounts, Passes, QueryTimes, Report, Series};
-use dyno_results::format;
+use dyno_results::document::{AnswerCounts, Passes, QueryTimes, Report, Series, SpeedUp};
+use dyno_results::{format, words};
 
 use crate::subject::TargetNames;
-use crate::text::{self, DOT, Paint, Sheet, pad_end, visible};
+use crate::text::{self, DOT, Paint, Sheet, pad_end, uncoloured, visible};
 
 /// Between the columns.
 const GAP: &str = "   ";
 const COLUMN_MIN: usize = 10;
 
-/// The passes of the series of one name, where they are such. Whether they were.
+/// The passes of the series of one name, of the targets that have any. Whether there are such.
 pub(super) fn table(
     report: &Report,
     names: &TargetNames<'_>,
@@ -19,8 +19,19 @@ pub(super) fn table(
     heading: &str,
     sheet: &mut Sheet,
 ) -> bool {
-    let passes: Option<Vec<&Passes>> = all.iter().map(|series| series.passes.as_ref()).collect();
-    let Some(passes) = passes.filter(|passes| !passes.is_empty()) else { return false };
+    let with_passes = all.iter().filter_map(|series| Some((*series, series.passes.as_ref()?)));
+    let (all, passes): (Vec<&Series>, Vec<&Passes>) = with_passes.unzip();
+    if passes.is_empty() {
+        return false;
+    }
+    let mut queries: Vec<&str> = Vec::new();
+    for QueryTimes { query, .. } in passes.iter().flat_map(|passes| &passes.queries) {
+        if !queries.contains(&query.as_str()) {
+            queries.push(query);
+        }
+    }
+    // Figures over other queries are of other work.
+    let are_same = passes.iter().all(|passes| passes.queries.len() == queries.len());
     let clients =
         passes[0].stages.first().and_then(|id| report.stage(*id)).map_or(1, |pass| pass.stage.clients);
     let counts: Vec<usize> = passes.iter().map(|passes| passes.stages.len()).collect();
@@ -31,7 +42,7 @@ pub(super) fn table(
     sheet.paragraph(label, &format!("{heading}{DOT}{clients}{DOT}{of}{what}"), Paint::faint);
     let columns: Vec<String> = all.iter().map(|series| visible(&series.target).into_owned()).collect();
     let width = columns.iter().map(String::len).max().unwrap_or(0).max(COLUMN_MIN);
-    let of_queries = passes[0].queries.iter().map(|query| text::width(&visible(&query.query)));
+    let of_queries = queries.iter().map(|query| text::width(&visible(query)));
     let name_width = of_queries.max().unwrap_or(0).max(COLUMN_MIN);
     let row = |name: &str, values: &[String]| {
         let values: Vec<String> = values.iter().map(|value| format!("{value:>width$}")).collect();
@@ -41,12 +52,15 @@ pub(super) fn table(
         let head = sheet.paint.faint(&row("", &columns));
         sheet.row("", &head);
     }
-    for (at, query) in passes[0].queries.iter().enumerate() {
-        let of = |passes: &&Passes| passes.queries.get(at).map_or(format::UNKNOWN.to_owned(), time);
-        sheet.row("", &row(&visible(&query.query), &passes.iter().map(of).collect::<Vec<_>>()));
+    for name in queries {
+        let own = |passes: &&Passes| passes.queries.iter().find(|own| own.query == name).map(time);
+        let of = |passes| own(passes).unwrap_or(format::UNKNOWN.to_owned());
+        sheet.row("", &row(&visible(name), &passes.iter().map(of).collect::<Vec<_>>()));
     }
     let seconds = |pick: fn(&Passes) -> Option<f64>| -> Vec<String> {
-        passes.iter().map(|passes| pick(passes).map_or(format::UNKNOWN.to_owned(), shown)).collect()
+        let of =
+            |passes: &&Passes| pick(passes).filter(|_| are_same).map_or(format::UNKNOWN.to_owned(), shown);
+        passes.iter().map(of).collect()
     };
     for (name, pick) in [
         ("total", (|passes| passes.total_s) as fn(&Passes) -> Option<f64>),
@@ -56,7 +70,7 @@ pub(super) fn table(
         sheet.row("", &line);
     }
     // Queries without a scale have none.
-    if passes.iter().any(|passes| passes.qph.is_some()) {
+    if are_same && passes.iter().any(|passes| passes.qph.is_some()) {
         let qph = passes.iter().map(|passes| passes.qph.map_or(format::UNKNOWN.to_owned(), format::short));
         sheet.row("", &row("QPH", &qph.collect::<Vec<_>>()));
     }
@@ -67,7 +81,27 @@ pub(super) fn table(
             if names.are_several() { format!("{}, ", visible(&series.target)) } else { String::new() };
         passes.queries.iter().for_each(|query| not_run(query, &whose, sheet));
     }
+    let (base, mut label) = (&all[0].target, "speed-up");
+    for (series, passes) in all.iter().zip(&passes) {
+        for found in passes.speed_ups.iter().filter(|found| found.base == *base) {
+            let text = speed_up(&series.target, base, found);
+            sheet.paragraph(std::mem::take(&mut label), &text, uncoloured);
+        }
+    }
     true
+}
+
+/// `duck to pg: 8.3× (5.1–13), 22 queries`
+pub(crate) fn speed_up(own: &str, base: &str, found: &SpeedUp) -> String {
+    let mean = found.mean.map_or(format::UNKNOWN.to_owned(), |mean| format::times(mean) + "×");
+    let interval = found.interval.map(|bounds| bounds.map(format::times));
+    let interval = interval.map_or(String::new(), |[low, high]| format!(" ({low}–{high})"));
+    let queries = format::queries(found.ratios.len());
+    let without = match words::list(&found.without) {
+        none if none.is_empty() => none,
+        names => format!(", without {} (not run on both, or answers differ)", visible(&names)),
+    };
+    format!("{} to {}: {mean}{interval}, {queries}{without}", visible(own), visible(base))
 }
 
 /// Behind the heading of that family.
@@ -105,5 +139,33 @@ fn answers(Passes { answers, queries, .. }: &Passes) -> String {
         AnswerCounts { differ: differ @ 1.., .. } => format!("{differ} differ"),
         AnswerCounts { alike: alike @ 1.., .. } => of_all(alike, "alike"),
         AnswerCounts { kept, .. } => format!("{kept} kept"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dyno_results::document::QueryRatio;
+
+    use super::*;
+
+    #[test]
+    fn a_speed_up_is_told_with_its_interval_and_what_does_not_count() {
+        let ratio = |query: &str| QueryRatio { query: query.to_owned(), ratio: 8.31 };
+        let mut found = SpeedUp {
+            base: "pg".to_owned(),
+            mean: Some(8.31),
+            interval: Some([5.12, 13.4]),
+            ratios: vec![ratio("Q1"), ratio("Q2")],
+            without: Vec::new(),
+        };
+        assert_eq!(speed_up("duck", "pg", &found), "duck to pg: 8.3× (5.1–13), 2 queries");
+        (found.mean, found.interval) = (None, None);
+        found.without = ["Q1", "Q\u{1b}2"].map(str::to_owned).to_vec();
+        found.ratios.clear();
+        let text = speed_up("duck", "pg", &found);
+        assert_eq!(
+            text,
+            r"duck to pg: –, 0 queries, without Q1 and Q\e2 (not run on both, or answers differ)"
+        );
     }
 }

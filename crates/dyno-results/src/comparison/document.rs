@@ -5,6 +5,7 @@
 
 use serde::Serialize;
 
+use crate::document::SpeedUp;
 use crate::event::{Finding, Severity, StageKind};
 
 /// Name and version of the document's JSON form.
@@ -57,6 +58,8 @@ pub struct SeriesComparison {
     pub sections: Vec<Section>,
     /// The rungs that the base and another side have at the same load, ascending.
     pub ladder: Vec<RungComparison>,
+    /// Of each side, against each other side by its name: empty where its load is no query set, and where it is several runs.
+    pub speed_ups: Vec<Vec<SpeedUp>>,
 }
 
 /// What the ratios of a series rest on.

@@ -8,6 +8,7 @@ use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
 use super::document::{BasisUnit, Better, Cell, FigureRow, Ratio, Verdict};
 use super::spread::Spread;
+use crate::statistics::geometric_mean::GeometricMean;
 use crate::statistics::repeats::{error_of_median, median};
 
 /// Share of comparisons of a thing with itself in which a difference may be shown.
@@ -93,16 +94,12 @@ impl Contrast {
 
     /// What both met in a round is in both figures, and not in their ratio.
     fn of_pairs(base: &[f64], other: &[f64]) -> Option<Self> {
-        let n = base.len() as f64;
-        if base.len() != other.len() || base.len() < 2 || base.iter().chain(other).any(|value| *value <= 0.0)
-        {
+        if base.len() != other.len() || base.iter().chain(other).any(|value| *value <= 0.0) {
             return None;
         }
-        let ratios: Vec<f64> = base.iter().zip(other).map(|(base, other)| (other / base).ln()).collect();
-        let mean = ratios.iter().sum::<f64>() / n;
-        let squares: f64 = ratios.iter().map(|ratio| (ratio - mean).powi(2)).sum();
-        let error = (squares / (n - 1.0) / n).sqrt();
-        Some(Self { ratio: mean.exp(), error: Some((error, n - 1.0)), untested: None })
+        let ratios: Vec<f64> = base.iter().zip(other).map(|(base, other)| other / base).collect();
+        let GeometricMean { mean, error } = GeometricMean::of(&ratios)?;
+        Some(Self { ratio: mean, error: Some(error?), untested: None })
     }
 
     /// Leaves the ratio untested, for this reason.

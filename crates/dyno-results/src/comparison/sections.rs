@@ -6,7 +6,7 @@ use super::estimate::{Contrast, Draft, SideFigure, decide};
 use super::metrics::{self, ComparedMetric};
 use super::side::{Figure, Member, Picked, Side, headlines, rungs};
 use super::spread::Spread;
-use crate::document::{Series, StageResult};
+use crate::document::{Passes, Series, SpeedUp, StageResult};
 use crate::headline::{Demand, asked, strongest};
 use crate::words::distinct;
 
@@ -84,6 +84,21 @@ impl<'a> SharedParts<'a> {
     /// Whether all its stages are passes over a query set.
     pub(super) fn are_passes(&self) -> bool {
         self.present().flatten().all(|(_, series)| series.passes.is_some())
+    }
+
+    /// Each side against each other one. Of several runs the table has the ratio, which is tested.
+    pub(super) fn speed_ups(&self, sides: &[Side]) -> Vec<Vec<SpeedUp>> {
+        let passes = |side: &Vec<(&'a Member, &'a Series)>| match side.as_slice() {
+            [(_, series)] => series.passes.as_ref(),
+            _ => None,
+        };
+        let all: Vec<Option<&Passes>> = self.sides.iter().map(passes).collect();
+        let of_side = |at: usize| {
+            let others = all.iter().zip(sides).enumerate().filter(|(other, _)| *other != at);
+            let bases = others.filter_map(|(_, (base, side))| Some((side.name.as_str(), (*base)?)));
+            all[at].map(|own| SpeedUp::of_all(own, bases)).unwrap_or_default()
+        };
+        (0..all.len()).map(of_side).collect()
     }
 
     /// The queries of each side's passes, sorted; none where its stages are none.

@@ -3,6 +3,7 @@
 use super::limits;
 use crate::document::{Report, Saturation, Series, StageResult};
 use crate::event::StageKind;
+use crate::speed_up::SpeedUp;
 use crate::statistics::peak;
 use crate::statistics::saturation::{self, LoadStep};
 use crate::{headline, passes};
@@ -38,7 +39,21 @@ pub(super) fn group(stages: &[StageResult], known: Option<&Report>) -> Vec<Serie
     for series in &mut all {
         finish(series, stages, known);
     }
+    speed_ups(&mut all);
     all
+}
+
+/// Sets the passes of each series beside those of the other targets.
+fn speed_ups(all: &mut [Series]) {
+    for at in 0..all.len() {
+        let (own, others) = (&all[at], all.iter().enumerate().filter(|(other, _)| *other != at));
+        let same = others.map(|(_, other)| other).filter(|other| other.name == own.name);
+        let bases = same.filter_map(|base| Some((base.target.as_str(), base.passes.as_ref()?)));
+        let found = own.passes.as_ref().map(|passes| SpeedUp::of_all(passes, bases));
+        if let Some((passes, found)) = all[at].passes.as_mut().zip(found) {
+            passes.speed_ups = found;
+        }
+    }
 }
 
 fn finish(series: &mut Series, stages: &[StageResult], known: Option<&Report>) {

@@ -449,4 +449,17 @@ fn every_field_is_documented() {
         }
     }
     check(&serde_json::to_value(fold(&fixture.events)).unwrap(), "report");
+    let mut passes = Fixture::started("a");
+    for target in ["pg", "my"] {
+        passes.target = target;
+        passes.play(&FixtureStage::read(StageKind::Hold, 1, &[1]));
+    }
+    for stamped in &mut passes.events {
+        if let Event::StageStarted(stage) = &mut stamped.event {
+            stage.pass = true;
+        }
+    }
+    let report = fold(&passes.events);
+    assert_eq!(report.series[0].passes.as_ref().map(|passes| passes.speed_ups[0].ratios.len()), Some(1));
+    check(&serde_json::to_value(report).unwrap(), "report");
 }

@@ -87,6 +87,12 @@ fn passes_over_a_query_set_are_compared_by_their_seconds() {
         (pass.unit, pass.verdicts, pass.cells[1].ratio.unwrap().value),
         ("us", ["faster", "slower"], 1.0)
     );
+    let [of_a, of_b] = comparison.series[0].speed_ups.as_slice() else { panic!("{comparison:?}") };
+    assert_eq!((of_a[0].base.as_str(), of_b[0].base.as_str(), of_b[0].mean), ("b", "a", Some(1.0)));
+    // Runs that repeat each other have as many passes as each of them.
+    let repeated = of_runs("a", &[&passes("a"), &passes("c")]);
+    let comparison = compare(&[repeated, side("b", &passes("b"))], 0).unwrap();
+    assert!(comparison.series[0].speed_ups.iter().all(Vec::is_empty));
 }
 
 #[test]

@@ -50,6 +50,8 @@ fn an_answer_that_another_target_does_not_have_is_found() {
         (passes.stages.len(), passes.queries[0].times_s.len(), passes.total_s.is_some()),
         (3, 3, true)
     );
+    let [against] = passes.speed_ups.as_slice() else { panic!("{passes:?}") };
+    assert_eq!((against.base.as_str(), against.mean, against.ratios.len()), ("my", Some(1.0), 1));
     // Which of two is right is not known.
     let report = run(&["pg", "my"], 3, vec![answer("pg", "12.5"), answer("my", "13.5")]);
     let evidence = [
@@ -57,6 +59,10 @@ fn an_answer_that_another_target_does_not_have_is_found() {
         "my: only: the answer is not that of pg: row 1 is (13.5) instead of (12.5)",
     ];
     assert_eq!(differing(&report), evidence);
+    let against = &report.series[0].passes.as_ref().unwrap().speed_ups[0];
+    assert_eq!((against.mean, against.without.as_slice()), (None, ["only".to_owned()].as_slice()));
+    let alone = run(&["pg"], 1, Vec::new());
+    assert!(alone.series[0].passes.as_ref().unwrap().speed_ups.is_empty());
 }
 
 /// What is said of targets whose answers differ. The others have theirs in common.

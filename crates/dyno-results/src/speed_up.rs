@@ -1,0 +1,129 @@
+//! How many times as fast the queries of a workload are on one target as on another, by the medians of their passes. Pure.
+
+use serde::Serialize;
+
+use crate::passes::{Passes, QueryTimes};
+use crate::statistics::geometric_mean::GeometricMean;
+use crate::words::distinct;
+
+/// Passes against those of a base.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SpeedUp {
+    /// The target, or of a comparison the side, whose times are divided by the own ones.
+    pub base: String,
+    /// Geometric mean of the ratios; `None` where there is none.
+    pub mean: Option<f64>,
+    /// Of the mean, 95 %, over the queries; `None` where there are fewer than two.
+    pub interval: Option<[f64; 2]>,
+    /// Of the queries that count, in the order of the base.
+    pub ratios: Vec<QueryRatio>,
+    /// Names of the queries that do not count: they did not run on both, or an answer differs.
+    pub without: Vec<String>,
+}
+
+/// A query on two targets.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct QueryRatio {
+    /// `Q1`
+    pub query: String,
+    /// The base's time by the own one.
+    pub ratio: f64,
+}
+
+impl SpeedUp {
+    /// `own` against each of the others, which are bases by their names.
+    pub(crate) fn of_all<'a>(own: &Passes, bases: impl Iterator<Item = (&'a str, &'a Passes)>) -> Vec<Self> {
+        bases.map(|(name, base)| Self::of(own, name, base)).collect()
+    }
+
+    fn of(own: &Passes, name: &str, base: &Passes) -> Self {
+        let names = distinct(base.queries.iter().chain(&own.queries).map(|query| &query.query));
+        let (mut ratios, mut without) = (Vec::new(), Vec::new());
+        for query in names.into_iter().cloned() {
+            match median(base, &query).zip(median(own, &query)) {
+                Some((base, own)) => ratios.push(QueryRatio { query, ratio: base / own }),
+                None => without.push(query),
+            }
+        }
+        let known = GeometricMean::of(&ratios.iter().map(|of| of.ratio).collect::<Vec<_>>());
+        Self {
+            base: name.to_owned(),
+            mean: known.map(|known| known.mean),
+            interval: known.and_then(|known| known.interval()),
+            ratios,
+            without,
+        }
+    }
+}
+
+/// Seconds of a query; `None` where it has none, and where its answer is not to be relied on.
+fn median(passes: &Passes, query: &str) -> Option<f64> {
+    let counts = |it: &&QueryTimes| it.query == query && it.differs.is_none();
+    passes.queries.iter().find(counts)?.median_s.filter(|time| *time > 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::passes::AnswerCounts;
+
+    /// Passes over queries with these medians; a name that ends in `!` has an answer that differs.
+    fn passes(medians: &[(&str, Option<f64>)]) -> Passes {
+        let query = |(name, median_s): &(&str, Option<f64>)| QueryTimes {
+            query: name.trim_end_matches('!').to_owned(),
+            times_s: vec![*median_s],
+            median_s: *median_s,
+            failure: None,
+            over_limit: false,
+            rows: None,
+            validated: None,
+            compared: false,
+            differs: name.ends_with('!').then(String::new),
+        };
+        Passes {
+            stages: vec![1],
+            seconds: vec![None],
+            queries: medians.iter().map(query).collect(),
+            total_s: None,
+            geometric_mean_s: None,
+            qph: None,
+            answers: AnswerCounts::default(),
+            speed_ups: Vec::new(),
+        }
+    }
+
+    fn of(own: &[(&str, Option<f64>)], base: &[(&str, Option<f64>)]) -> SpeedUp {
+        SpeedUp::of(&passes(own), "base", &passes(base))
+    }
+
+    #[test]
+    fn ratios_are_of_queries_that_ran_on_both_and_whose_answers_agree() {
+        let base = [("a", Some(8.0)), ("b", Some(2.0)), ("c", None), ("d", Some(1.0)), ("e!", Some(1.0))];
+        let own = [
+            ("f", Some(1.0)),
+            ("e", Some(1.0)),
+            ("b", Some(4.0)),
+            ("d!", Some(1.0)),
+            ("c", Some(1.0)),
+            ("a", Some(1.0)),
+        ];
+        let found = of(&own, &base);
+        let ratios: Vec<(&str, f64)> = found.ratios.iter().map(|of| (of.query.as_str(), of.ratio)).collect();
+        assert_eq!(ratios, [("a", 8.0), ("b", 0.5)]);
+        assert_eq!(found.without, ["c", "d", "e", "f"]);
+        assert!((found.mean.unwrap() - 2.0).abs() < 1e-12, "{found:?}");
+        let [low, high] = found.interval.unwrap();
+        assert!(low < 2.0 && (low * high - 4.0).abs() < 1e-9, "{found:?}");
+        // The other way round it is the same.
+        let back = of(&base, &own);
+        assert!((back.mean.unwrap() - 0.5).abs() < 1e-12 && back.without == ["f", "e", "d", "c"], "{back:?}");
+    }
+
+    #[test]
+    fn nothing_has_no_mean_and_one_query_no_interval() {
+        let one = of(&[("a", Some(2.0))], &[("a", Some(2.0))]);
+        assert_eq!((one.mean, one.interval), (Some(1.0), None));
+        let none = of(&[("a", Some(2.0))], &[("a", None)]);
+        assert_eq!((none.mean, none.without), (None, vec!["a".to_owned()]));
+    }
+}
