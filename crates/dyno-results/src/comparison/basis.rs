@@ -169,9 +169,11 @@ fn without_repeats(command: &[String]) -> Vec<&str> {
     while let Some(word) = words.next() {
         match word {
             // Several runs have no page in one file.
-            "--repeat" | "--runs" | "--html" => drop(words.next()),
+            "--repeat" | "--runs" | "--html" | "--record" => drop(words.next()),
             "--together" => {}
-            _ if ["--repeat=", "--runs=", "--html="].iter().any(|option| word.starts_with(option)) => {}
+            _ if ["--repeat=", "--runs=", "--html=", "--record="]
+                .iter()
+                .any(|option| word.starts_with(option)) => {}
             _ => kept.push(word),
         }
     }

@@ -9,6 +9,16 @@ impl FigureRow {
         let (label, short_label) = labels(key);
         Self { key, label, short_label, unit, better, verdicts: verdicts(key, unit), cells }
     }
+
+    /// Names the costs of passes, whose transactions are queries.
+    pub(super) fn name_per_query(&mut self) {
+        (self.label, self.short_label) = match self.key {
+            "server_cpu" => ("CPU of the server, per query", "CPU/query"),
+            "disk_read_bytes" => ("read from disk, per query", "read/query"),
+            "disk_write_bytes" => ("written to disk, per query", "write/query"),
+            _ => (self.label, self.short_label),
+        };
+    }
 }
 
 /// A row's name, and the one where there is little room. Costs are for each transaction.

@@ -136,6 +136,9 @@ impl<'a> SharedParts<'a> {
         let row = |metric: &ComparedMetric| {
             let mut draft = self.of_picks((metric.key, metric.unit, metric.better), picks, metric.figure);
             draft.primary = kind == SectionKind::Headline && matches!(metric.key, "throughput" | "pass");
+            if self.are_passes() {
+                draft.row.name_per_query();
+            }
             if metric.latency && !same_load {
                 draft.contrasts.iter_mut().flatten().for_each(|ratio| ratio.set_aside(Verdict::OtherLoad));
             }

@@ -27,8 +27,8 @@ const ROWS: Aspect = Aspect { name: "rows", ..SCALE };
 const INDEXES: Aspect = Aspect {
     name: "indexes",
     severity: Severity::Doubt,
-    advice: "each index is written with every row, and may be read instead of the table: prepare the same on every side \
-             (--customer-index for events, --create-secondary for sysbench)",
+    advice: "each index is written with every row, and may be read instead of the table: prepare the same on every side where \
+             there is an option for it (--customer-index for events, --create-secondary for sysbench)",
 };
 /// Indexes that are named; of more, their number is.
 const INDEXES_SHOWN: usize = 3;

@@ -6,7 +6,8 @@ use crate::comparison::document::Difference;
 use crate::comparison::sections::SharedParts;
 use crate::comparison::side::{Member, Picked, Side};
 use crate::document::Series;
-use crate::event::{Severity, StageKind};
+use crate::event::{Answer, Severity, StageKind};
+use crate::format;
 use crate::words::list;
 
 const QUERIES: Aspect = Aspect {
@@ -38,9 +39,10 @@ pub(super) fn differences(
     shared: &SharedParts<'_>,
     picks: &[Picked<'_>],
 ) -> Vec<Option<Difference>> {
+    // Of each run: several of a side repeat each other.
     let count = |picked: &Picked<'_>| {
-        let passes = picked.stages().filter(|(_, result)| result.stage.pass).count();
-        (passes > 0).then(|| passes.to_string())
+        let of_run = picked.0.iter().map(|(_, stages)| stages.iter().filter(|it| it.stage.pass).count());
+        super::joined(of_run.filter(|passes| *passes > 0).map(|passes| passes.to_string()))
     };
     vec![
         names(sides, shared),
@@ -59,7 +61,7 @@ fn names(sides: &[Side], shared: &SharedParts<'_>) -> Option<Difference> {
     let common = |name: &str| all.iter().filter(|names| !names.is_empty()).all(|it| it.contains(&name));
     let text = |names: &Vec<&str>| {
         let own: Vec<&str> = names.iter().copied().filter(|name| !common(name)).collect();
-        let count = if names.len() == 1 { "1 query".to_owned() } else { format!("{} queries", names.len()) };
+        let count = format::queries(names.len());
         match names.as_slice() {
             [] => None,
             _ if own.is_empty() => Some(count),
@@ -69,14 +71,16 @@ fn names(sides: &[Side], shared: &SharedParts<'_>) -> Option<Difference> {
     unequal_where_known(sides, &QUERIES, all.iter().map(text).collect())
 }
 
-/// Queries of one name that were sent with another text. Products need texts of their own, which says nothing.
+/// Queries of one name that were sent with another text. Products need texts of their own, which says nothing, and so do tables
+/// of other names: each variant of `storage` has its own.
 fn texts(sides: &[Side], shared: &SharedParts<'_>) -> Option<Difference> {
-    let sent: Vec<Vec<(&str, &str)>> = shared.sides.iter().map(|side| texts_of(side)).collect();
+    let sent: Vec<Vec<Sent<'_>>> = shared.sides.iter().map(|side| texts_of(side)).collect();
     let first = sent.iter().find(|texts| !texts.is_empty())?;
-    let is_other = |(query, text): &&(&str, &str)| {
-        sent.iter().flatten().any(|(other, other_text)| other == query && other_text != text)
+    let is_other = |one: &&Sent<'_>| {
+        let mut same = sent.iter().flatten().filter(|it| it.query == one.query && it.tables == one.tables);
+        same.any(|it| it.sql != one.sql)
     };
-    let other: Vec<&str> = first.iter().filter(is_other).map(|(query, _)| *query).collect();
+    let other: Vec<&str> = first.iter().filter(is_other).map(|sent| sent.query).collect();
     if other.is_empty() {
         return None;
     }
@@ -84,12 +88,28 @@ fn texts(sides: &[Side], shared: &SharedParts<'_>) -> Option<Difference> {
     Some(Difference { text: format!("{}: {} differ", TEXTS.name, shortened(&other)), ..difference })
 }
 
-fn texts_of<'a>(side: &[(&'a Member, &'a Series)]) -> Vec<(&'a str, &'a str)> {
+/// A query as it was sent.
+struct Sent<'a> {
+    query: &'a str,
+    sql: &'a str,
+    /// Names of those that dyno made for its workload.
+    tables: Vec<&'a str>,
+}
+
+fn texts_of<'a>(side: &[(&'a Member, &'a Series)]) -> Vec<Sent<'a>> {
     let of_member = |(member, series): &(&'a Member, &'a Series)| {
-        let (target, name) = (member.target.as_str(), series.name.as_str());
-        let answers = member.report().answers.iter();
-        let own = answers.filter(move |it| it.target == target && it.series == name);
-        own.map(|it| (it.answer.query.as_str(), it.answer.sql.as_str())).collect::<Vec<_>>()
+        let (target, name, report) = (member.target.as_str(), series.name.as_str(), member.report());
+        let family = series.workload.split('/').next();
+        let data =
+            report.data.iter().filter(|it| it.target == target && Some(it.workload.as_str()) == family);
+        let tables: Vec<&str> = data.flat_map(|it| &it.tables).map(|table| table.name.as_str()).collect();
+        let own = report.answers.iter().filter(move |it| it.target == target && it.series == name);
+        let sent = |Answer { answer, .. }: &'a Answer| Sent {
+            query: &answer.query,
+            sql: &answer.sql,
+            tables: tables.clone(),
+        };
+        own.map(sent).collect::<Vec<_>>()
     };
     side.iter().flat_map(of_member).collect()
 }

@@ -82,6 +82,8 @@ fn passes_over_a_query_set_are_compared_by_their_seconds() {
     let keys: Vec<&str> = headline.rows.iter().map(|row| row.key).collect();
     assert_eq!(keys[..3], ["pass", "geometric_mean", "errors"]);
     assert!(["throughput", "p50", "p99"].iter().all(|key| !keys.contains(key)), "{keys:?}");
+    let cpu = headline.rows.iter().find(|row| row.key == "server_cpu").unwrap();
+    assert_eq!((cpu.label, cpu.short_label), ("CPU of the server, per query", "CPU/query"));
     let pass = row(headline, "pass");
     assert_eq!(
         (pass.unit, pass.verdicts, pass.cells[1].ratio.unwrap().value),
@@ -92,6 +94,7 @@ fn passes_over_a_query_set_are_compared_by_their_seconds() {
     // Runs that repeat each other have as many passes as each of them.
     let repeated = of_runs("a", &[&passes("a"), &passes("c")]);
     let comparison = compare(&[repeated, side("b", &passes("b"))], 0).unwrap();
+    assert!(comparison.differences.iter().all(|difference| difference.aspect != "passes"));
     assert!(comparison.series[0].speed_ups.iter().all(Vec::is_empty));
 }
 
