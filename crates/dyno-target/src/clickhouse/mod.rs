@@ -11,7 +11,6 @@ mod session;
 mod settings;
 
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use dyno_engine::driver::{Driver, DriverSession, Statement};
 use dyno_wire::server_error::DriverError;
@@ -21,7 +20,7 @@ use crate::drivers::{DriverKind, DriverTarget};
 use crate::product::Recognised;
 use crate::{Capabilities, ErrorCodes};
 use http::Server;
-use session::ClickHouseSession;
+use session::{ClickHouseSession, ServerTraits};
 use settings::{ClickHouseSettings, SCHEME, SCHEME_TLS};
 
 pub(crate) static KIND: DriverKind = DriverKind {
@@ -43,7 +42,7 @@ pub(crate) static KIND: DriverKind = DriverKind {
                 name_database: None,
                 parallel_workers: None,
             },
-            driver: Arc::new(ClickHouse { settings, server: OnceLock::new(), keep_alive: OnceLock::new() }),
+            driver: Arc::new(ClickHouse { settings, server: OnceLock::new(), traits: OnceLock::new() }),
         }))
     },
     product: &dialect::CLICKHOUSE,
@@ -55,7 +54,19 @@ pub(crate) static KIND: DriverKind = DriverKind {
 fn recognise(connection: &mut crate::Connection) -> Result<Recognised, QueryError> {
     let version: Option<String> = connection.query_value("SELECT version()")?;
     let text = format!("ClickHouse {}", version.as_deref().unwrap_or_default());
-    Ok(Recognised::as_product(&dialect::CLICKHOUSE, version, text))
+    let is_old = version.as_deref().and_then(number).is_some_and(|version| version < CORRELATED_SUBQUERIES);
+    let mut recognised = Recognised::as_product(&dialect::CLICKHOUSE, version, text);
+    recognised.dialect.too_old_for_tpch = is_old.then_some("25.8");
+    Ok(recognised)
+}
+
+/// From this version on a subquery may name a column of the query around it.
+const CORRELATED_SUBQUERIES: [u32; 2] = [25, 8];
+
+/// `26.9.1.1`
+fn number(version: &str) -> Option<[u32; 2]> {
+    let (year, rest) = version.split_once('.')?;
+    Some([year.parse().ok()?, rest.split('.').next()?.parse().ok()?])
 }
 
 #[derive(Debug)]
@@ -63,8 +74,8 @@ struct ClickHouse {
     settings: ClickHouseSettings,
     /// With the system's certificates, which take long to read.
     server: OnceLock<Arc<Server>>,
-    /// How long the server keeps an idle connection, once it was asked.
-    keep_alive: OnceLock<Duration>,
+    /// Once the server was asked.
+    traits: OnceLock<ServerTraits>,
 }
 
 impl ClickHouse {
@@ -96,14 +107,14 @@ impl Driver for ClickHouse {
 
     fn open(&self, statements: &[Statement]) -> Result<Box<dyn DriverSession>, DriverError> {
         let server = self.server()?;
-        let idle = match self.keep_alive.get() {
-            Some(idle) => *idle,
+        let traits = match self.traits.get() {
+            Some(traits) => *traits,
             None => {
-                let idle = session::keep_alive(&server)?;
-                *self.keep_alive.get_or_init(|| idle)
+                let traits = session::traits(&server)?;
+                *self.traits.get_or_init(|| traits)
             }
         };
-        Ok(Box::new(ClickHouseSession::new(server, idle, statements)?))
+        Ok(Box::new(ClickHouseSession::new(server, traits, statements)?))
     }
 
     /// The session's connection, one to stop what it does, and one to ask at the same time how far it is.
@@ -120,7 +131,7 @@ mod tests {
     fn the_sessions_of_a_target_share_its_certificates() {
         let settings = ClickHouseSettings::parse("clickhouses://h", &crate::Environment::empty()).unwrap();
         let settings = settings.unwrap();
-        let driver = ClickHouse { settings, server: OnceLock::new(), keep_alive: OnceLock::new() };
+        let driver = ClickHouse { settings, server: OnceLock::new(), traits: OnceLock::new() };
         assert!(Arc::ptr_eq(&driver.server().unwrap(), &driver.server().unwrap()));
     }
 }

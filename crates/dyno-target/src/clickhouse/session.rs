@@ -29,6 +29,9 @@ const QUOTES: Quotes = Quotes { backslashes: true, backticks: true, dollars: tru
 
 /// How rows come back.
 const FORMAT: &str = "default_format=TabSeparatedWithNamesAndTypes";
+/// The same with all digits of decimals: a quotient that was cut off to 3.00 is no integer 3. Old versions write them anyway.
+const FORMAT_WITH_ZEROS: &str =
+    "default_format=TabSeparatedWithNamesAndTypes&output_format_decimal_trailing_zeros=1";
 /// What a request did, as JSON whose numbers are texts.
 const SUMMARY: &str = "X-ClickHouse-Summary";
 /// The format of an answer.
@@ -52,6 +55,8 @@ const KEEP_ALIVE_S: u64 = 3;
 pub(super) struct ClickHouseSession {
     server: Arc<Server>,
     agent: Agent,
+    /// How rows come back.
+    format: &'static str,
     /// The workload's by their numbers.
     statements: Vec<Statement>,
     query: Arc<Query>,
@@ -146,21 +151,38 @@ impl CancelSession for Query {
     }
 }
 
-/// How long the server keeps an idle connection.
-pub(super) fn keep_alive(server: &Server) -> Result<Duration, DriverError> {
-    let asked =
-        Asked { parameters: FORMAT, body: b"SELECT 1", limit: Some(OPEN_TIMEOUT), ..Asked::default() };
-    let answer = server.post(&server.agent(Duration::ZERO), &asked)?;
+/// What a server is asked once.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ServerTraits {
+    /// How long it keeps an idle connection.
+    idle: Duration,
+    /// How rows come back.
+    format: &'static str,
+}
+
+pub(super) fn traits(server: &Server) -> Result<ServerTraits, DriverError> {
+    let agent = server.agent(Duration::ZERO);
+    let ask = |format| {
+        let limit = Some(OPEN_TIMEOUT);
+        let asked = Asked { parameters: format, body: b"SELECT 1", limit, ..Asked::default() };
+        Ok((format, server.post(&agent, &asked)?))
+    };
+    let (format, answer) = match ask(FORMAT_WITH_ZEROS) {
+        // It does not know the setting, or this user may change none.
+        Err(DriverError { kind: DriverErrorKind::Other, .. }) => ask(FORMAT)?,
+        asked => asked?,
+    };
     let header = answer.headers().get("Keep-Alive").and_then(|it| it.to_str().ok());
     let said = header.and_then(|it| it.split("timeout=").nth(1)?.split(',').next()?.trim().parse().ok());
-    Ok(Duration::from_secs(said.unwrap_or(KEEP_ALIVE_S)).saturating_sub(BEFORE_SERVER))
+    let idle = Duration::from_secs(said.unwrap_or(KEEP_ALIVE_S)).saturating_sub(BEFORE_SERVER);
+    Ok(ServerTraits { idle, format })
 }
 
 impl ClickHouseSession {
     /// Asks the server once, so that what is wrong shows before the load.
     pub(super) fn new(
         server: Arc<Server>,
-        idle: Duration,
+        ServerTraits { idle, format }: ServerTraits,
         statements: &[Statement],
     ) -> Result<Self, DriverError> {
         let agent = server.agent(idle);
@@ -173,7 +195,8 @@ impl ClickHouseSession {
             given_up: AtomicBool::new(false),
         };
         let (statements, query) = (statements.to_vec(), Arc::new(query));
-        let mut session = Self { server, agent, statements, query, queries: 0, limit: Some(OPEN_TIMEOUT) };
+        let limit = Some(OPEN_TIMEOUT);
+        let mut session = Self { server, agent, format, statements, query, queries: 0, limit };
         let mut hello = Hello(false);
         session.run("SELECT 1 AS dyno", &mut hello)?;
         session.limit = None;
@@ -215,7 +238,7 @@ impl ClickHouseSession {
         self.queries += 1;
         let name = self.query.name(self.queries);
         *self.query.under_way() = Some(UnderWay { number: self.queries, asked: None });
-        let parameters = format!("query_id={name}&{FORMAT}{parameters}");
+        let parameters = format!("query_id={name}&{}{parameters}", self.format);
         let asked = Asked { parameters: &parameters, encoding, body, limit: self.limit };
         let answer = self.server.post(&self.agent, &asked);
         let taken = answer.and_then(|answer| take(self, answer));

@@ -20,7 +20,7 @@ const VERIFY: &str = "verify";
 const YES: [&str; 3] = ["1", "true", "yes"];
 const NO: [&str; 3] = ["0", "false", "no"];
 /// Parameters of a request that dyno sets itself, or that would break how it reads answers.
-const RESERVED: [&str; 17] = [
+const RESERVED: [&str; 18] = [
     "query",
     "query_id",
     "database",
@@ -38,6 +38,7 @@ const RESERVED: [&str; 17] = [
     "bool_false_representation",
     "format_tsv_null_representation",
     "output_format_tsv_crlf_end_of_line",
+    "output_format_decimal_trailing_zeros",
 ];
 
 /// A server and a database on it, and how each session is set up.

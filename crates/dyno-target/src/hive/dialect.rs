@@ -22,6 +22,7 @@ pub(super) static SPARK: Product = Product {
         analyze: Analyze::Compute,
         auto_increment: AutoIncrement::Never,
         key_for_scans: false,
+        columnar: true,
         table_options: " USING parquet",
         sequence: None,
         fill: "",

@@ -57,13 +57,10 @@ impl Recipe {
         Scale(self.scale.0)
     }
 
-    fn bytes(self) -> u64 {
-        self.scale().bytes(self.indexes)
-    }
-
-    fn check(self, free_bytes: Option<u64>) -> Result<(), SizeError> {
-        let unit = Self { scale: ScaleOption(1.0), ..self }.bytes() as f64;
-        Ok(disk::check(format!("scale {}", self.scale.0), self.bytes(), free_bytes, |bytes| {
+    fn check(self, columnar: bool, free_bytes: Option<u64>) -> Result<(), SizeError> {
+        let unit = Scale(1.0).bytes(self.indexes, columnar) as f64;
+        let wanted = self.scale().bytes(self.indexes, columnar);
+        Ok(disk::check(format!("scale {}", self.scale.0), wanted, free_bytes, |bytes| {
             let fits = (bytes as f64 / unit * 100.0).floor() / 100.0;
             (fits > 0.0).then(|| format!("scale {fits}"))
         })?)
@@ -80,7 +77,8 @@ impl Benchmark for TpchBenchmark {
     }
 
     fn bytes_wanted(&self) -> u64 {
-        self.options.recipe(Recipe::of(0.0)).bytes()
+        let recipe = self.options.recipe(Recipe::of(0.0));
+        recipe.scale().bytes(recipe.indexes, false)
     }
 
     fn find(&self, connection: &mut Connection) -> Result<Option<Dataset>, BenchmarkError> {
@@ -117,8 +115,14 @@ impl Benchmark for TpchBenchmark {
         let recipe = self.options.recipe(Recipe::of(if site.quick { SCALE_QUICK } else { SCALE }));
         let names = Table::ALL.map(Table::name);
         let failed = |source| BenchmarkError::Query { doing: "ask how large the tables are", source };
-        recipe.check(site.free_disk_bytes_without(connection, Names::These(&names)).map_err(failed)?)?;
         let dialect = dialect(connection)?;
+        let free_bytes = site.free_disk_bytes_without(connection, Names::These(&names)).map_err(failed)?;
+        recipe.check(dialect.columnar, free_bytes)?;
+        if let Some(version) = dialect.too_old_for_tpch {
+            let remark =
+                format!("this version is too old for all queries of tpch: they need {version} or newer");
+            progress(Progress::Remark(remark));
+        }
         let tables = Table::ALL.map(|table| table.describe(recipe.scale(), recipe.indexes, &dialect));
         let comment = Recipe::MARKS.whole(&serde_json::to_string(&recipe).unwrap_or_default());
         let preparation = Preparation::new::<Recipe>(site, &dialect, tables.into(), comment);

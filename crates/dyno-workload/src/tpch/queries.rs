@@ -12,11 +12,11 @@ pub(super) fn text(number: u8, values: &[String], dialect: &Dialect) -> String {
     for (at, value) in values.iter().enumerate().rev() {
         sql = sql.replace(&format!(":{}", at + 1), value);
     }
+    if let (6, [_, discount, _]) = (number, values) {
+        sql = with_bounds(&sql, discount);
+    }
     if let Some(limit) = limit(number) {
         sql += &format!("\nlimit {limit}");
-    }
-    for (from, to) in dialect.query_texts {
-        sql = sql.replace(from, to);
     }
     sql += dialect.query_end;
     sql
@@ -50,6 +50,13 @@ fn without_view(text: &str) -> Option<String> {
     let (head, select) = view.split_once(" as\n")?;
     let query = statements.next()?.trim();
     Some(format!("with {head} as (\n{select}\n)\n{query}").replace(":s", ""))
+}
+
+/// The bounds of the discount as numbers. Some products take `0.06 + 0.01` for a float, beside the decimals that it is compared with.
+fn with_bounds(sql: &str, discount: &str) -> String {
+    let number: f64 = discount.parse().unwrap_or_default();
+    sql.replace(&format!("{discount} - 0.01"), &format!("{:.2}", number - 0.01))
+        .replace(&format!("{discount} + 0.01"), &format!("{:.2}", number + 0.01))
 }
 
 fn limit(number: u8) -> Option<u32> {
@@ -97,7 +104,8 @@ mod tests {
         );
         assert!(query(15).starts_with("with revenue (supplier_no, total_revenue) as (\n"), "{}", query(15));
         assert!(query(18).ends_with("limit 100"));
-        let other = Dialect { query_texts: &[("interval '90' day", "90")], query_end: " END", ..dialect };
-        assert!(text(1, &["90".to_owned()], &other).contains("- 90\n"));
+        assert!(query(6).contains("l_discount between 0.05 and 0.07\n"), "{}", query(6));
+        let other = Dialect { query_end: " END", ..dialect };
+        assert!(text(1, &["90".to_owned()], &other).ends_with(" END"));
     }
 }

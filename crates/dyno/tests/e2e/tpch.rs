@@ -30,12 +30,28 @@ fn assert_all_agree(report: &Report, target: &str) {
     assert!(passes(report, target)["total_s"].as_f64() > passes(report, target)["geometric_mean_s"].as_f64());
 }
 
+/// A file of DuckDB as a target, where its library can be had.
+fn duckdb(home: &Home) -> Option<String> {
+    let library = dyno_test_servers::duckdb_library()?;
+    Some(format!("duck=duckdb:{}?driver={}", home.path("tpch.duckdb").display(), library.display()))
+}
+
 #[test]
 fn all_queries_agree_on_all_products() {
+    assert_products_agree("0.01");
+}
+
+#[test]
+#[ignore = "slow: loads 100 MB into each product"]
+fn all_queries_agree_on_all_products_at_scale_0_1() {
+    assert_products_agree("0.1");
+}
+
+fn assert_products_agree(scale: &str) {
     let Some(postgres) = shared() else { return };
     let home = Home::new();
     let mut words: Vec<String> =
-        ["run", "tpch", "--scale", "0.01", "--repeat", "1", "--warm-up", "0s", "--json"]
+        ["run", "tpch", "--scale", scale, "--repeat", "1", "--warm-up", "0s", "--json"]
             .map(Into::into)
             .into();
     words.extend(["--target".to_owned(), format!("pg={}", database(&postgres, "tpch"))]);
@@ -50,9 +66,7 @@ fn all_queries_agree_on_all_products() {
         words.extend(["--target".to_owned(), format!("{name}={}", mysql::database(&server, "tpch"))]);
         names.push(name);
     }
-    if let Some(library) = dyno_test_servers::duckdb_library() {
-        let target =
-            format!("duck=duckdb:{}?driver={}", home.path("tpch.duckdb").display(), library.display());
+    if let Some(target) = duckdb(&home) {
         words.extend(["--target".to_owned(), target]);
         names.push("duck");
     }
@@ -73,10 +87,10 @@ fn all_queries_agree_on_all_products() {
     assert_eq!(found.contains(&"not-validated"), names.len() == 1);
 }
 
-/// All answers of two targets at scale 0.01 agree.
+/// All answers of two targets at scale 0.1 agree.
 fn assert_two_agree(home: &Home, targets: [&str; 2], env: &[(&str, &str)]) {
     let targets = ["--target", targets[0], "--target", targets[1]];
-    let run = ["run", "tpch", "--scale", "0.01", "--repeat", "1", "--warm-up", "0s", "--json"];
+    let run = ["run", "tpch", "--scale", "0.1", "--repeat", "1", "--warm-up", "0s", "--json"];
     let words = [&run[..], &targets[..]].concat();
     let mut command = home.command(&words);
     command.envs(env.iter().copied());
@@ -207,14 +221,23 @@ fn what_cannot_be_is_refused() {
 }
 
 #[test]
-#[ignore = "slow: loads 1 GB and runs for a minute"]
+#[ignore = "slow: loads 1 GB into three products"]
 fn all_answers_at_scale_1_are_those_of_the_specification() {
-    let Some(server) = shared() else { return };
-    let (home, target) = (Home::new(), database(&server, "tpch_valid"));
-    let run = ["run", "tpch", "--target", &target, "--repeat", "1", "--warm-up", "0s", "--json"];
-    let report = home.dyno(&run).expect(0).report();
-    assert_all_agree(&report, "pg");
-    assert!(queries(&report, "pg").iter().all(|query| query["validated"] == true));
+    let (Some(server), home) = (shared(), Home::new()) else { return };
+    let mut targets = vec![format!("pg={}", database(&server, "tpch_valid"))];
+    targets.extend(duckdb(&home));
+    let clickhouse = ClickHouse::start(ClickHouseKind::Engine);
+    targets.extend(clickhouse.as_ref().map(|server| format!("ch={}", server.url())));
+    let run = ["run", "tpch", "--repeat", "1", "--warm-up", "0s", "--plans", "none", "--json"];
+    let targets: Vec<&str> = targets.iter().flat_map(|target| ["--target", target]).collect();
+    let report = home.dyno(&[&run[..], &targets].concat()).expect(0).report();
+    for series in report.series() {
+        let target = series["target"].as_str().unwrap();
+        assert_all_agree(&report, target);
+        for query in queries(&report, target) {
+            assert_eq!(query["validated"], true, "{target}: {query:#}");
+        }
+    }
     report.assert_checks_passed();
     assert!(!report.findings().contains(&"not-validated"));
 }

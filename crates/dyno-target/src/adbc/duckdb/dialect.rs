@@ -19,6 +19,7 @@ pub(in crate::adbc) static PRODUCT: Product = Product {
         auto_increment: AutoIncrement::Never,
         // An index of DuckDB's for each, which has to fit in memory.
         key_for_scans: false,
+        columnar: true,
         // They are part of CREATE TABLE, and an index each.
         foreign_keys: ForeignKeys::Never,
         comments: Comments {

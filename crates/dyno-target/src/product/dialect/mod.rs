@@ -23,6 +23,8 @@ pub struct Dialect {
     /// Whether a table that queries scan is better made with its primary key, as nearly everywhere. Elsewhere it costs an index
     /// that no scan uses.
     pub key_for_scans: bool,
+    /// Whether tables are kept by column and compressed.
+    pub columnar: bool,
     /// What follows a column in a primary key so that neighbouring ids lie together: ` ASC`, or nothing.
     pub key_order: &'static str,
     /// Stands after the closing bracket of `CREATE TABLE`, with a blank before it: a distribution key, an access method.
@@ -85,9 +87,10 @@ pub struct Dialect {
     /// Asks for the most bytes of a statement; `None` where more is taken than anybody sends.
     pub statement_bytes: Option<&'static str>,
 
-    /// What is replaced in a text of standard SQL, and by what; and what stands behind it.
-    pub query_texts: &'static [(&'static str, &'static str)],
+    /// What stands behind a query in standard SQL, so that it means the same.
     pub query_end: &'static str,
+    /// The version from which on the queries of tpch can all be run; `None` where this one is new enough.
+    pub too_old_for_tpch: Option<&'static str>,
 
     /// Statements that empty the server's own cache of data while it runs: none where each session has its own. `None` where
     /// only a restart empties it.

@@ -12,6 +12,7 @@ impl Dialect {
         analyze: Analyze::Plain,
         auto_increment: AutoIncrement::Serial,
         key_for_scans: true,
+        columnar: false,
         key_order: "",
         table_options: "",
         keyless_options: "",
@@ -50,8 +51,8 @@ impl Dialect {
         sort_processes: Some("SELECT current_setting('max_parallel_maintenance_workers', true)::integer + 1"),
         statement_bytes: None,
 
-        query_texts: &[],
         query_end: "",
+        too_old_for_tpch: None,
         empty_cache: None,
         explain: Explain {
             plain: "EXPLAIN",
