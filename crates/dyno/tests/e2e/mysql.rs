@@ -29,14 +29,17 @@ pub(crate) fn start(product: MysqlProduct, settings: &[&str]) -> Option<Mysql> {
     Some(server)
 }
 
+/// The slow tests run as another process, which shares the server of the fast ones.
 fn add_user(server: &Mysql) {
     let user = prefixed("teller");
-    server.sql(&format!("CREATE USER {user} IDENTIFIED BY '{PASSWORD}'; GRANT ALL ON *.* TO {user}"));
+    server.sql(&format!(
+        "CREATE USER IF NOT EXISTS {user} IDENTIFIED BY '{PASSWORD}'; GRANT ALL ON *.* TO {user}"
+    ));
 }
 
 /// Makes a database; returns its URL, with a password.
 pub(crate) fn database(server: &Mysql, name: &str) -> String {
     let (database, user) = (prefixed(name), prefixed("teller"));
-    server.sql(&format!("CREATE DATABASE {database}"));
+    server.sql(&format!("DROP DATABASE IF EXISTS {database}; CREATE DATABASE {database}"));
     server.url(&user, PASSWORD, &database)
 }
