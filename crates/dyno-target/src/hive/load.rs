@@ -1,5 +1,9 @@
 //! Rows in bulk: one INSERT whose rows are lines of one string, which the server takes apart. It reads a string of megabytes at once,
 //! and needs seconds for some thousand rows of VALUES.
+//!
+//! Spark keeps the texts of its last statements and their plans in memory, for its page: megabytes for each batch would fill it. The
+//! string is the one row of a table of VALUES, because a plan shows literals, but not the rows of such a table; and the session has
+//! it left out of the statement's text.
 
 use std::fmt::Write as _;
 
@@ -10,6 +14,8 @@ use super::error::other;
 use super::session::HiveSession;
 
 const REFUSED: &str = "no bulk load";
+/// Has the server leave long strings out of what it keeps and shows of the session's statements.
+const LEAVE_OUT: &str = r"SET spark.sql.redaction.string.regex=(?s)VALUES \('.{1000,}'\)";
 
 /// Adds rows; returns how many. A statement adds all of its rows or fails.
 pub(super) fn load(
@@ -20,6 +26,7 @@ pub(super) fn load(
 ) -> Result<u64, DriverError> {
     let Batch::Lines(lines) = rows else { return Err(other(REFUSED, "rows come as lines")) };
     let lines = std::str::from_utf8(lines).map_err(|error| other(REFUSED, error.to_string()))?;
+    session.run(LEAVE_OUT, &mut ())?;
     let mut types = Types::default();
     session.run(&format!("DESCRIBE TABLE {table}"), &mut types)?;
     let types = columns.iter().map(|column| match types.of(column) {
@@ -65,7 +72,7 @@ fn insert(table: &str, columns: &[(&str, &str)], lines: &str) -> String {
         let _ = write!(sql, r"{before}CAST(NULLIF(v[{at}], '\\N') AS {kind})");
     }
     sql.reserve(lines.len() + lines.len() / 16);
-    sql += r" FROM (SELECT split(line, '\t') AS v FROM (SELECT explode(split('";
+    sql += r" FROM (SELECT split(line, '\t') AS v FROM (SELECT explode(split(lines, '\n')) AS line FROM VALUES ('";
     // No value has a tab, a line's end or a backslash.
     for c in lines.trim_end_matches('\n').chars() {
         match c {
@@ -74,7 +81,7 @@ fn insert(table: &str, columns: &[(&str, &str)], lines: &str) -> String {
             other => sql.push(other),
         }
     }
-    sql + r"', '\n')) AS line) AS lines) AS fields"
+    sql + "') AS batch (lines)) AS lines) AS fields"
 }
 
 #[cfg(test)]
@@ -86,8 +93,8 @@ mod tests {
         assert_eq!(
             insert("t", &[("a", "int"), ("b", "char(5)")], "1\tit's\n2\t\\N\n"),
             "INSERT INTO t (a, b) SELECT CAST(NULLIF(v[0], '\\\\N') AS int), CAST(NULLIF(v[1], '\\\\N') AS char(5)) \
-             FROM (SELECT split(line, '\\t') AS v FROM (SELECT explode(split('1\tit\\'s\n2\t\\\\N', '\\n')) AS line) \
-             AS lines) AS fields"
+             FROM (SELECT split(line, '\\t') AS v FROM (SELECT explode(split(lines, '\\n')) AS line \
+             FROM VALUES ('1\tit\\'s\n2\t\\\\N') AS batch (lines)) AS lines) AS fields"
         );
     }
 }
