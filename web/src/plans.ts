@@ -19,15 +19,6 @@ export function rowsOff({ rows, rows_planned, loops }: PlanNode): number | null 
   return Math.max(factor, 1 / factor) >= ROWS_OFF_MIN ? factor : null;
 }
 
-/** Tables that plans read, with the steps of each plan that read them: products call their steps otherwise. */
-export function tablesRead(plans: QueryPlan[]): { table: string; steps: PlanNode[][] }[] {
-  const names = new Set(plans.flatMap(({ nodes }) => nodes.flatMap(({ object }) => object ?? [])));
-  return [...names].map((table) => ({
-    table,
-    steps: plans.map(({ nodes }) => nodes.filter(({ object }) => object === table)),
-  }));
-}
-
 /** The plans of a query on a target: as planned before the passes and after them, and as it was run for its plan. */
 export function plansOf(
   plans: QueryPlan[] | undefined,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { planDifference, plansOf, rowsOff, stepName, tablesRead } from "../src/plans";
+import { planDifference, plansOf, rowsOff, stepName } from "../src/plans";
 import { planNode, queryPlan } from "./passes";
 
 /** A plan of steps with their depths. */
@@ -25,17 +25,6 @@ test("the plans of a query are found by its name and target", () => {
     run: undefined,
   });
   expect(plansOf(undefined, of).run).toBeUndefined();
-});
-
-test("tables stand with the steps of each plan that read them", () => {
-  const one = plan("a", [0, "Join", null], [1, "Scan", "a"], [1, "Scan", "b"], [1, "Index", "a"]);
-  const other = plan("b", [0, "SCAN", "c"], [0, "SCAN", "a"]);
-  const found = tablesRead([one, other, queryPlan("Q1", { nodes: [], text: "SCAN a" })]);
-  expect(found.map(({ table, steps }) => [table, ...steps.map((of) => of.map(stepName))])).toEqual([
-    ["a", ["Scan on a", "Index on a"], ["SCAN on a"], []],
-    ["b", ["Scan on b"], [], []],
-    ["c", [], ["SCAN on c"], []],
-  ]);
 });
 
 test("steps that only one plan has are marked", () => {

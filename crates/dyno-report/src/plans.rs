@@ -22,9 +22,6 @@ const STEP_MIN: usize = 20;
 /// A figure of a step, and what it is called.
 type Figure = (&'static str, fn(&PlanNode) -> Option<String>);
 
-/// Places of the figures of rows.
-const ROWS: usize = 2;
-const PLANNED: usize = 3;
 const FIGURES: [Figure; 6] = [
     ("time", |node| ms(node.time_ms)),
     ("own", |node| ms(node.own_ms)),
@@ -97,43 +94,7 @@ pub fn compared(base: &SidePlan, others: &[SidePlan], terminal: Terminal) -> Str
             _ => "Plans of different products, or of different form, are not compared.\n\n".to_owned(),
         };
     }
-    if others.iter().any(|other| other.product != base.product) {
-        let sides: Vec<&SidePlan> = [base].into_iter().chain(others).collect();
-        text += &reads(&sides, paint, terminal.width);
-    }
     text
-}
-
-/// How each table is read, side by side: products call their steps otherwise, and read the same tables.
-fn reads(sides: &[&SidePlan], paint: Paint, width: usize) -> String {
-    let reading = |node: &PlanNode| node.object.clone();
-    let mut tables: Vec<String> = Vec::new();
-    for table in sides.iter().flat_map(|side| side.plan.nodes.iter().filter_map(reading)) {
-        if !tables.contains(&table) {
-            tables.push(table);
-        }
-    }
-    let mut lines = Vec::new();
-    for table in tables {
-        lines.extend(wrap(&visible(&table), width).iter().map(|line| paint.strong(line)));
-        for side in sides {
-            for node in side.plan.nodes.iter().filter(|node| node.object.as_ref() == Some(&table)) {
-                let using = node.index.as_ref().map(|index| format!(" using {index}")).unwrap_or_default();
-                let [real, planned] = [FIGURES[ROWS], FIGURES[PLANNED]].map(|(_, of)| of(node));
-                let real = real.map(|rows| format!("{DOT}{rows} rows")).unwrap_or_default();
-                let planned = planned.map(|rows| format!("{DOT}{rows} planned")).unwrap_or_default();
-                let text = format!("{}: {}{using}{real}{planned}", side.side, node.operation);
-                lines.extend(
-                    wrap(&visible(&text), width.saturating_sub(2)).iter().map(|line| format!("  {line}")),
-                );
-            }
-        }
-    }
-    if lines.is_empty() {
-        String::new()
-    } else {
-        format!("How each table is read:\n{}\n\n", lines.join("\n"))
-    }
 }
 
 /// `Q9 on pg · PostgreSQL 15.18 · run for it after the passes: 812 ms`
@@ -309,25 +270,6 @@ mod tests {
         let other = side("c", "MySQL", vec![node(0, "Filter", None)], None);
         let text = compared(&one, &[other], Terminal::plain(80));
         assert!(text.contains("Plans of different products") && !text.contains('≠'), "{text}");
-        assert!(!text.contains("each table"), "{text}");
-    }
-
-    #[test]
-    fn plans_of_other_products_tell_how_each_reads_the_tables() {
-        let mut index = node(1, "Index lookup", Some("orders"));
-        (index.index, index.rows) = (Some("orders_fk1".to_owned()), None);
-        let one =
-            side("pg", "PostgreSQL", vec![node(0, "Sort", None), node(1, "Seq Scan", Some("orders"))], None);
-        let other = side("my", "MySQL", vec![index, node(1, "Table scan", Some("part"))], None);
-        let text = compared(&one, &[other], Terminal::plain(80));
-        let (_, told) = text.split_once("How each table is read:\n").unwrap();
-        assert_eq!(
-            told.trim_end(),
-            "orders\n  pg: Seq Scan · 200 rows · 200 planned\n  my: Index lookup using orders_fk1 · 200 planned\n\
-             part\n  my: Table scan · 200 rows · 200 planned"
-        );
-        let same = side("b", "PostgreSQL", vec![node(0, "Seq Scan", Some("orders"))], None);
-        assert!(!compared(&one, &[same], Terminal::plain(80)).contains("each table"));
     }
 
     #[test]

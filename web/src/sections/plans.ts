@@ -3,9 +3,9 @@
 
 import { signOf } from "../charts/marks";
 import type { PlanNode, QueryPlan, Series } from "../document";
-import { type Child, el, icon, table } from "../dom";
+import { type Child, el, icon } from "../dom";
 import { count, counted, latency, short } from "../format";
-import { planDifference, plansOf, rowsOff, stepName, tablesRead } from "../plans";
+import { planDifference, plansOf, rowsOff, stepName } from "../plans";
 import type { Lane } from "../scene";
 
 interface Side {
@@ -96,7 +96,6 @@ function queryPlans(query: string, all: Shown[]): HTMLElement {
         el("span", { class: "off" }, icon("doubt"), `${counted(off, "step")} far from the planned rows`),
     ),
     el("div", { class: "plan-sides" }, all.map(side)),
-    tablesPart(query, targets),
     el(
       "details",
       { class: "sql" },
@@ -104,30 +103,6 @@ function queryPlans(query: string, all: Shown[]): HTMLElement {
       el("pre", {}, all[0]?.plan.sql ?? ""),
     ),
   );
-}
-
-/** How the targets read each table, where their plans are not compared by steps because they are of different products. */
-function tablesPart(query: string, targets: Shown[]): Child {
-  const products = new Set(targets.map(({ lane }) => lane.target.product));
-  const tables = tablesRead(targets.map(({ plan }) => plan));
-  if (products.size < 2 || tables.length === 0) return null;
-  const read = (node: PlanNode) => {
-    const using = node.index === null ? "" : ` using ${node.index}`;
-    const real = node.rows === null || node.loops === 0 ? [] : [`${allRows(node.rows, node)} rows`];
-    const planned = node.rows_planned === null ? [] : [`${allRows(node.rows_planned, node)} planned`];
-    return el("div", {}, [`${node.operation}${using}`, ...real, ...planned].join(" · "));
-  };
-  return table(
-    `How each table is read in ${query}`,
-    [{ label: "Table read" }, ...targets.map(({ lane }) => ({ label: [signOf(lane), " ", lane.label] }))],
-    tables.map(({ table, steps }) => ({ cells: [table, ...steps.map((of) => of.map(read))] })),
-  );
-}
-
-/** Of all executions. */
-function allRows(each: number, { loops }: PlanNode): string {
-  const rows = Math.round(each * (loops === null || loops === 0 ? 1 : loops));
-  return rows < 1000 ? count(rows) : short(rows);
 }
 
 function totalOf({ nodes }: QueryPlan): number | null {
@@ -163,13 +138,17 @@ function side({ lane, when, plan, marks }: Shown): HTMLElement {
 
 function step(node: PlanNode, total: number | null, differs: boolean): HTMLElement {
   const { time_ms, own_ms, rows, rows_planned, loops, pages_hit, pages_read, details } = node;
+  const all = (each: number) => {
+    const rows = Math.round(each * (loops === null || loops === 0 ? 1 : loops));
+    return rows < 1000 ? count(rows) : short(rows);
+  };
   const factor = rowsOff(node);
   const figures: Child[] = [
     time_ms !== null && figure("time", latency(time_ms * 1e3)),
     own_ms !== null && figure("own", latency(own_ms * 1e3)),
     loops === 0 && figure("", "never executed"),
-    rows !== null && loops !== 0 && figure("rows", allRows(rows, node)),
-    rows_planned !== null && figure("planned", allRows(rows_planned, node)),
+    rows !== null && loops !== 0 && figure("rows", all(rows)),
+    rows_planned !== null && figure("planned", all(rows_planned)),
     loops !== null && loops > 1 && figure("executions", short(loops)),
     pages_hit !== null && figure("pages cached", count(pages_hit)),
     pages_read !== null && pages_read > 0 && figure("pages read", count(pages_read)),
