@@ -147,7 +147,7 @@ impl Fold {
     #[must_use]
     pub fn first_of_series(&self, stage: u32) -> Option<PassLoad> {
         let of = |id: u32| self.stages.get(&id).map(StageFold::stage);
-        let Stage { target, series, workload, .. } = of(stage)?;
+        let Stage { target, series, workload, clients, .. } = of(stage)?;
         let is_same = |id: &u32| of(*id).is_some_and(|it| it.target == *target && it.series == *series);
         let first = self.stages.keys().find(|id| is_same(id));
         (first == Some(&stage)).then(|| PassLoad {
@@ -155,6 +155,7 @@ impl Fold {
             product: self.told.target(target).and_then(|target| target.product.clone()),
             workload: workload.clone(),
             scale: self.told.scale(target, workload),
+            clients: *clients,
         })
     }
 

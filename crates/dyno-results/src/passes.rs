@@ -39,6 +39,7 @@ pub struct PassLoad {
     pub product: Option<String>,
     pub workload: String,
     pub scale: Option<f64>,
+    pub clients: u32,
 }
 
 /// Queries by what is known of their answers.

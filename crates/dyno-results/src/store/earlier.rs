@@ -16,7 +16,9 @@ impl Store {
             let mut series = report.series.iter();
             let same = series.find(|it| it.target == load.target && it.workload == load.workload);
             let Some(passes) = same.and_then(|series| series.passes.as_ref()) else { continue };
-            if report.scale(&load.target, &load.workload) == load.scale {
+            let pass = passes.stages.first().and_then(|id| report.stage(*id));
+            let has_clients = pass.is_some_and(|pass| pass.stage.clients == load.clients);
+            if has_clients && report.scale(&load.target, &load.workload) == load.scale {
                 let time = |seconds: f64| EarlierTime { seconds, run: run.name.clone() };
                 let times =
                     passes.queries.iter().filter_map(|it| Some((it.query.clone(), time(it.median_s?))));

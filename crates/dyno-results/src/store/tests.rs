@@ -496,7 +496,12 @@ fn times_of_queries_are_those_of_the_latest_run_of_the_same_load() {
     let found = store.earlier_times(&load).unwrap();
     let [(query, time)] = found.as_slice() else { panic!("{found:?}") };
     assert_eq!((query.as_str(), &time.run), ("only", &run));
-    for other in [PassLoad { scale: None, ..load.clone() }, PassLoad { product: None, ..load }] {
+    let others = [
+        PassLoad { scale: None, ..load.clone() },
+        PassLoad { product: None, ..load.clone() },
+        PassLoad { clients: load.clients + 1, ..load },
+    ];
+    for other in others {
         assert_eq!(store.earlier_times(&other).unwrap(), []);
     }
 }
