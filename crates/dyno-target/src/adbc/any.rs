@@ -22,6 +22,9 @@ pub(super) static PRODUCT: Product = Product {
         pads_char: false,
         analyze: Analyze::Never,
         auto_increment: AutoIncrement::Never,
+        // Most databases with such a driver keep tables by column, and many have no indexes.
+        key_for_scans: false,
+        secondary_indexes: false,
         foreign_keys: ForeignKeys::Never,
         // The standard has none: a view beside the table says it.
         comments: Comments {

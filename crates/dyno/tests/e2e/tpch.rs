@@ -36,6 +36,13 @@ fn duckdb(home: &Home) -> Option<String> {
     Some(format!("duck=duckdb:{}?driver={}", home.path("tpch.duckdb").display(), library.display()))
 }
 
+/// The same as any database with a driver of ADBC, of which dyno knows nothing.
+fn unknown(home: &Home) -> Option<String> {
+    let (library, file) = (dyno_test_servers::duckdb_library()?, home.path("tpch.adbc"));
+    let (library, file) = (library.display(), file.display());
+    Some(format!("adbc=adbc:{library}?entrypoint=duckdb_adbc_init&path={file}"))
+}
+
 #[test]
 fn all_queries_agree_on_all_products() {
     assert_products_agree("0.01");
@@ -66,9 +73,10 @@ fn assert_products_agree(scale: &str) {
         words.extend(["--target".to_owned(), format!("{name}={}", mysql::database(&server, "tpch"))]);
         names.push(name);
     }
-    if let Some(target) = duckdb(&home) {
+    for (name, target) in [("duck", duckdb(&home)), ("adbc", unknown(&home))] {
+        let Some(target) = target else { continue };
         words.extend(["--target".to_owned(), target]);
-        names.push("duck");
+        names.push(name);
     }
     let clickhouse = ClickHouse::start(ClickHouseKind::Engine);
     if let Some(server) = &clickhouse {
