@@ -351,7 +351,6 @@ fn its_catalog_settings_and_sizes_are_read() {
     assert_eq!((keys.len(), keys[0].refers_to.as_str()), (1, "part"));
     connection.execute(&dialect.comments.change("part", "changed")).unwrap();
     connection.execute(&dialect.analyze("part").unwrap()).unwrap();
-    connection.execute("CHECKPOINT").unwrap();
 
     let settings = inspect::settings(&mut connection, "duck").unwrap();
     let shown: Vec<(&str, &str, bool)> =
