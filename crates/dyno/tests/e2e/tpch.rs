@@ -139,7 +139,8 @@ fn all_queries_agree_on_postgresql_18() {
 fn data_are_used_again_and_only_as_they_were_asked_for() {
     let Some(server) = shared() else { return };
     let (home, target) = (Home::new(), database(&server, "tpch_again"));
-    let run = ["run", "tpch/power", "--target", &target, "--repeat", "1", "--warm-up", "0s"];
+    let run =
+        ["run", "tpch/power", "--target", &target, "--repeat", "1", "--warm-up", "0s", "--plans", "none"];
     let with = |words: &[&str]| home.dyno(&[&run[..], words].concat());
     let told = with(&["--scale", "0.01"]).expect(0).out;
     assert!(told.contains("derived from TPC-H") && told.contains("not-validated"), "{told}");
@@ -176,8 +177,8 @@ fn data_are_used_again_and_only_as_they_were_asked_for() {
 fn a_query_over_its_limit_is_cancelled_and_told() {
     let Some(server) = shared() else { return };
     let (home, target) = (Home::new(), database(&server, "tpch_limit"));
-    let run =
-        ["run", "tpch", "--target", &target, "--scale", "0.05", "--repeat", "1", "--warm-up", "0s", "--json"];
+    let once = ["--repeat", "1", "--warm-up", "0s", "--plans", "none", "--json"];
+    let run = [&["run", "tpch", "--target", &target, "--scale", "0.05"], &once[..]].concat();
     home.dyno(&run).expect(0);
     // Without its index Q17 and Q20 look through all lines for each part.
     value(&server, "tpch_limit", "DROP INDEX lineitem_fk1");
@@ -194,8 +195,8 @@ fn a_query_over_its_limit_is_cancelled_and_told() {
 fn several_clients_have_orders_and_parameters_of_their_own() {
     let Some(server) = shared() else { return };
     let (home, target) = (Home::new(), database(&server, "tpch_streams"));
-    let run =
-        ["run", "tpch", "--target", &target, "--scale", "0.01", "--clients", "3", "--repeat", "2", "--json"];
+    let twice = ["--clients", "3", "--repeat", "2", "--plans", "none", "--json"];
+    let run = [&["run", "tpch", "--target", &target, "--scale", "0.01"], &twice[..]].concat();
     let report = home.dyno(&run).expect(0).report();
     let stages = report.stages();
     assert_eq!(stages.len(), 3);
