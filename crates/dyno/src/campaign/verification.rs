@@ -98,6 +98,7 @@ impl Verification {
             context.stream.emit(Event::Check(Check {
                 target: target.to_owned(),
                 workload: self.workload.clone(),
+                series: None,
                 name: NOT_MADE.to_owned(),
                 passed: None,
                 expected: None,
@@ -122,6 +123,7 @@ pub(super) fn answers(
         context.stream.emit(Event::Check(Check {
             target: target.to_owned(),
             workload: stream.workload.clone(),
+            series: Some(stream.name.clone()),
             name: name.to_owned(),
             passed: is_compared.then_some(valid == known),
             expected: is_compared.then(|| known.to_string()),
@@ -249,6 +251,7 @@ pub(super) fn same_data(context: &Context<'_>, systems: &mut [System<'_>]) -> Re
             context.stream.emit(Event::Check(Check {
                 target: system.name().to_owned(),
                 workload: system.plan.benchmark.name().to_owned(),
+                series: None,
                 name: SAME_DATA.to_owned(),
                 passed: Some(same),
                 expected: Some(expected),

@@ -230,6 +230,7 @@ fn answers_are_compared_with_those_that_were_recorded() {
     let lite = sqlite(&home, SALES);
     let report = run(&["--target", &lite, "--answers", "answers.json"]).expect(0).report();
     assert_eq!(report.checks()[0]["name"], "answers-as-recorded");
+    assert_eq!(report.checks()[0]["series"], "queries");
     report.assert_checks_passed();
     assert!(!report.findings().contains(&"not-validated"), "{:?}", report.findings());
     assert_eq!(each(&report, "lite", "validated"), [true; 3]);

@@ -1,6 +1,7 @@
 //! What is found of the passes over a query set.
 
 use super::*;
+use crate::document::Series;
 use crate::event::{Answer, Check, QueryAnswer};
 
 fn answer(target: &str, value: &str) -> Answer {
@@ -133,19 +134,25 @@ fn answers_that_nobody_compared_and_few_passes_are_told() {
     must_be_silent(&run(&["pg"], 3, vec![valid]), "not-validated");
 }
 
+/// The comparison with recorded answers.
+fn recorded_check(passed: Option<bool>, detail: &str) -> Check {
+    Check {
+        target: "pg".to_owned(),
+        workload: "tpch/queries".to_owned(),
+        series: None,
+        name: crate::answer::AS_RECORDED.to_owned(),
+        passed,
+        expected: None,
+        found: None,
+        detail: detail.to_owned(),
+    }
+}
+
 #[test]
 fn a_check_of_answers_is_no_check_of_data() {
     let with_check = |passed, detail: &str, answer: Answer| {
         let mut report = run(&["pg"], 3, vec![answer]);
-        report.checks.push(Check {
-            target: "pg".to_owned(),
-            workload: "tpch/queries".to_owned(),
-            name: crate::answer::AS_RECORDED.to_owned(),
-            passed,
-            expected: None,
-            found: None,
-            detail: detail.to_owned(),
-        });
+        report.checks.push(recorded_check(passed, detail));
         must_be_silent(&report, "data-check-failed");
         must_be_silent(&report, "data-check-not-made");
         report
@@ -163,4 +170,21 @@ fn a_check_of_answers_is_no_check_of_data() {
         Severity::Note,
         &["none of the recorded answers", "no answer was compared"],
     );
+}
+
+#[test]
+fn a_check_of_one_stream_says_nothing_of_another_of_its_workload() {
+    let series_that_differ = |checked: Option<&str>| {
+        let mut report = run(&["pg"], 3, vec![answer("pg", "1")]);
+        let other = Series { name: "other".to_owned(), ..report.series[0].clone() };
+        report.series.push(other);
+        let check = recorded_check(Some(false), "1 of the queries returned none");
+        report.checks.push(Check { series: checked.map(str::to_owned), ..check });
+        let found = judge(&report).into_iter().filter(|finding| finding.code == "answer-differs");
+        found.map(|finding| finding.subject.series.unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(series_that_differ(Some("queries")), ["queries"]);
+    assert_eq!(series_that_differ(Some("other")), ["other"]);
+    // Nothing more is known in a run of an earlier version.
+    assert_eq!(series_that_differ(None), ["queries", "other"]);
 }
