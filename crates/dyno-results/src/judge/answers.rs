@@ -54,7 +54,7 @@ fn differs(report: &Report, series: &Series, passes: &Passes) -> Option<Finding>
 
 /// Whether a check is of the answers of a series. Streams of one workload may have checks each; those of earlier versions name
 /// only the workload.
-fn is_of(check: &Check, series: &Series) -> bool {
+pub(super) fn is_of(check: &Check, series: &Series) -> bool {
     let names_it = match &check.series {
         Some(name) => *name == series.name,
         None => check.workload == series.workload,

@@ -256,6 +256,27 @@ fn answers_are_compared_with_those_that_were_recorded() {
     assert!(evidence(&report, "not-validated").starts_with("none of the recorded answers"));
 }
 
+/// Records the answers of a set of queries on a target.
+fn record(home: &Home, queries: &str, target: &str) {
+    let once = ["run", queries, "--target", target, "--repeat", "1", "--warm-up", "0s", "--plans", "none"];
+    home.dyno(&[&once[..], &["--record", "answers.json"]].concat()).expect(0);
+}
+
+#[test]
+fn a_wrong_answer_is_found_where_the_load_is_no_passes() {
+    let home = Home::new();
+    let queries = folder(&home, "queries", &[("sum", "SELECT sum(amount) FROM sales")]);
+    let lite = sqlite(&home, SALES);
+    record(&home, &queries, &lite);
+    sqlite(&home, "UPDATE sales SET amount = 8 WHERE id = 3");
+    let run = ["run", &queries, "--target", &lite, "--transactions", "5", "--warm-up", "0s"];
+    let run = [&run[..], &["--answers", "answers.json", "--strict", "--json"]].concat();
+    let report = home.dyno(&run).expect(3).report();
+    assert_eq!(passes(&report, "lite"), &Value::Null);
+    let said = evidence(&report, "data-check-failed");
+    assert!(said.contains("answers-as-recorded: 0 of 1 answers are as recorded"), "{said}");
+}
+
 #[test]
 fn a_run_that_is_stopped_misses_no_answer_and_replaces_none() {
     let Some(server) = shared() else { return };

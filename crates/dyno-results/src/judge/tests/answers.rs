@@ -188,3 +188,18 @@ fn a_check_of_one_stream_says_nothing_of_another_of_its_workload() {
     // Nothing more is known in a run of an earlier version.
     assert_eq!(series_that_differ(None), ["queries", "other"]);
 }
+
+#[test]
+fn a_check_of_answers_is_one_of_data_where_there_are_no_passes() {
+    let without_passes = |passed, detail: &str| {
+        let mut report = run(&["pg"], 3, vec![answer("pg", "1")]);
+        report.series[0].passes = None;
+        let check = recorded_check(passed, detail);
+        report.checks.push(Check { series: Some("queries".to_owned()), ..check });
+        report
+    };
+    let report = without_passes(Some(false), "0 of 1 answers are as recorded");
+    must_find(&report, "data-check-failed", Severity::Invalid, &["as-recorded: 0 of 1 answers"]);
+    let report = without_passes(None, "none of the recorded answers is to these queries");
+    must_find(&report, "data-check-not-made", Severity::Doubt, &["as-recorded: none of the recorded"]);
+}
