@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use dyno_test_servers::{ClickHouse, ClickHouseKind, MysqlProduct, duckdb_library};
+use dyno_test_servers::{ClickHouse, ClickHouseKind, MysqlProduct, Postgres, duckdb_library};
 use rusqlite::Connection;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -275,6 +275,81 @@ fn a_wrong_answer_is_found_where_the_load_is_no_passes() {
     assert_eq!(passes(&report, "lite"), &Value::Null);
     let said = evidence(&report, "data-check-failed");
     assert!(said.contains("answers-as-recorded: 0 of 1 answers are as recorded"), "{said}");
+}
+
+#[test]
+fn no_answer_is_missing_of_a_target_to_which_nothing_was_sent() {
+    let home = Home::new();
+    let queries = folder(&home, "queries", &QUERIES);
+    let lite = sqlite(&home, SALES);
+    record(&home, &queries, &lite);
+    let other = lite.replacen("lite", "other", 1);
+    let run = ["run", &queries, "--target", &lite, "--target", &other, "--warm-up", "0s", "--json"];
+    // It ends the run behind the first pass of the first target.
+    let hook = ["--answers", "answers.json", "--after", "lite:hold", "exit 1"];
+    let report = home.dyno(&[&run[..], &hook].concat()).expect(2).report();
+    report.assert_checks_passed();
+    let checked: Vec<&Value> = report.checks().iter().map(|check| &check["target"]).collect();
+    assert_eq!(checked, ["lite"]);
+}
+
+/// Queries of which the second waits for as many seconds as its database says, with the answers of those that wait for none.
+fn waiting_queries(home: &Home, server: &Postgres, database_name: &str) -> [String; 2] {
+    let waits = ("2-waits", "SELECT 2 FROM pause, pg_sleep(seconds)");
+    let queries = folder(home, "queries", &[("1-good", "SELECT 1"), waits, ("3-good", "SELECT 3")]);
+    let target = waiting_database(server, database_name, 0);
+    record(home, &queries, &target);
+    [queries, target]
+}
+
+fn waiting_database(server: &Postgres, name: &str, seconds: u32) -> String {
+    let target = database(server, name);
+    value(
+        server,
+        name,
+        &format!("CREATE TABLE pause (seconds INTEGER); INSERT INTO pause VALUES ({seconds})"),
+    );
+    target
+}
+
+#[test]
+fn no_answer_is_missing_where_the_time_ends_before_a_query_is_sent() {
+    let Some(server) = shared() else { return };
+    let home = Home::new();
+    let [queries, target] = waiting_queries(&home, &server, "timed_answers");
+    value(&server, "timed_answers", "UPDATE pause SET seconds = 3");
+    let run = ["run", &queries, "--target", &target, "--duration", "1s", "--clients", "1", "--repeat", "1"];
+    let answers = ["--warm-up", "0s", "--plans", "none", "--answers", "answers.json", "--json"];
+    let report = home.dyno(&[&run[..], &answers].concat()).expect(0).report();
+    report.assert_checks_passed();
+    assert_ne!(report.checks()[0]["found"], "3");
+}
+
+#[test]
+fn no_answer_is_missing_where_another_target_ends_the_load() {
+    let Some(server) = shared() else { return };
+    let home = Home::new();
+    let [queries, first] = waiting_queries(&home, &server, "ending_answers");
+    let second = format!("second={}", waiting_database(&server, "ended_answers", 600));
+    let first = format!("first={first}");
+    let run = ["run", &queries, "--target", &first, "--target", &second, "--together", "--warm-up", "0s"];
+    let hook = ["--plans", "none", "--answers", "answers.json", "--after", "first:hold", "exit 1", "--json"];
+    let report = home.dyno(&[&run[..], &hook].concat()).expect(2).report();
+    report.assert_checks_passed();
+    assert!(report.notices().contains("the load ended early here"), "{}", report.notices());
+}
+
+#[test]
+fn a_query_that_failed_has_no_answer_where_one_was_recorded() {
+    let home = Home::new();
+    let queries = folder(&home, "queries", &QUERIES);
+    let lite = sqlite(&home, SALES);
+    record(&home, &queries, &lite);
+    home.file("queries/03-average.sql", "SELECT avg(amount) FROM nowhere");
+    let run = ["run", &queries, "--target", &lite, "--warm-up", "0s", "--answers", "answers.json", "--json"];
+    let report = home.dyno(&run).expect(0).report();
+    let said = evidence(&report, "answer-differs");
+    assert_eq!(said, "2 of 3 answers are as recorded; 1 of the queries returned none");
 }
 
 #[test]
