@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::home::{Home, wait_until};
 use crate::mysql;
 use crate::report::Report;
-use crate::server::{database, shared, value};
+use crate::server::{database, prefixed, shared, value};
 
 const SALES: &str = "CREATE TABLE sales (id INTEGER PRIMARY KEY, region VARCHAR(9), amount NUMERIC(9, 2)); \
                      INSERT INTO sales VALUES (1, 'north', 10.50), (2, 'north', 2), (3, 'south', 7.25)";
@@ -350,6 +350,28 @@ fn a_query_that_failed_has_no_answer_where_one_was_recorded() {
     let report = home.dyno(&run).expect(0).report();
     let said = evidence(&report, "answer-differs");
     assert_eq!(said, "2 of 3 answers are as recorded; 1 of the queries returned none");
+}
+
+#[test]
+fn answers_are_recorded_where_another_target_was_lost() {
+    let Some(server) = shared() else { return };
+    let home = Home::new();
+    let queries = folder(&home, "queries", &[("1-good", "SELECT 1"), ("2-good", "SELECT 2")]);
+    let kept = format!("kept={}", database(&server, "kept_answers"));
+    database(&server, "lost_answers");
+    let (database, user) = (prefixed("lost_answers"), prefixed("lost_answers_user"));
+    let lost = format!("lost=postgres://{user}@{}/{database}", server.address);
+    let no_login = format!("sql:alter role {user} nologin");
+    let run = |targets: [&str; 2]| {
+        server.psql(&format!("drop role if exists {user}"));
+        server.psql(&format!("create role {user} login superuser"));
+        let run = ["run", &queries, "--target", targets[0], "--target", targets[1], "--plans", "none"];
+        let hook = ["--before", "lost:hold", &no_login, "--record", "answers.json"];
+        home.dyno(&[&run[..], &hook].concat()).expect(2)
+    };
+    run([&lost, &kept]).says(&["lost was given up", "answers.json was not written"]);
+    run([&kept, &lost]).says(&["lost was given up", "recorded 2 of 2 answers"]);
+    assert!(home.path("answers.json").exists());
 }
 
 #[test]
