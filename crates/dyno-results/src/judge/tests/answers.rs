@@ -92,6 +92,28 @@ fn of_several_targets_those_differ_that_have_not_the_answer_of_most() {
 }
 
 #[test]
+fn an_answer_that_is_right_is_never_the_one_that_differs() {
+    let right = |target: &str, value: &str| {
+        let mut right = answer(target, value);
+        right.answer.validated = Some(true);
+        right
+    };
+    let targets_that_differ = |answers: Vec<Answer>| {
+        let targets = &["a", "b", "c"][..answers.len()];
+        let found = judge(&run(targets, 3, answers)).into_iter().filter(|it| it.code == "answer-differs");
+        found.filter_map(|finding| finding.subject.target).collect::<String>()
+    };
+    assert_eq!(targets_that_differ(vec![right("a", "1"), answer("b", "2")]), "b");
+    // Nor are those right that are the most.
+    assert_eq!(targets_that_differ(vec![answer("a", "2"), right("b", "1"), answer("c", "2")]), "ac");
+    // Numbers that are right may differ by more than those of two targets may.
+    assert_eq!(targets_that_differ(vec![right("a", "1"), right("b", "2"), answer("c", "2")]), "");
+    let mut changed = right("a", "1");
+    changed.answer.changed = 1;
+    assert_eq!(targets_that_differ(vec![changed]), "a");
+}
+
+#[test]
 fn an_answer_that_is_wrong_or_changes_is_found() {
     let mut wrong = answer("pg", "1");
     (wrong.answer.validated, wrong.answer.wrong) = (Some(false), Some("it has 1 rows instead of 4".into()));
