@@ -107,8 +107,10 @@ fn the_others_go_on_where_a_query_fails() {
     let queries = folder(&home, "queries", &[good, missing, wrong, ("4-good", "SELECT 4")]);
     let postgres = format!("pg={}", database(&server, "failing_queries"));
     let lite = sqlite(&home, SALES);
-    let run = ["run", &queries, "--target", &postgres, "--target", &lite, "--repeat", "2", "--json"];
-    let report = home.dyno(&run).expect(0).report();
+    let run =
+        ["run", &queries, "--target", &postgres, "--target", &lite, "--repeat", "2", "--json", "--strict"];
+    // Half of the queries failed.
+    let report = home.dyno(&run).expect(3).report();
     for target in ["pg", "lite"] {
         let ran: Vec<bool> = each(&report, target, "median_s").iter().map(|median| median.is_f64()).collect();
         assert_eq!(ran, [true, false, false, true], "{target}");
