@@ -560,6 +560,8 @@ export interface Lost {
 export interface Check {
   target: string;
   workload: string;
+  /** Of the answers of a query set; missing for others, and in runs of earlier versions. */
+  series?: string;
   name: string;
   /** Null where the check could not be made. */
   passed: boolean | null;

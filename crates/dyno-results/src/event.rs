@@ -653,6 +653,9 @@ pub struct StageFinished {
 pub struct Check {
     pub target: String,
     pub workload: String,
+    /// Whose queries' answers it is of ([`Stage::series`]); `None` for a check of the data, and in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<String>,
     /// `history-holds-every-commit`
     pub name: String,
     /// `None` where the check could not be made; `detail` says why.

@@ -122,6 +122,7 @@ fn every_event() -> Vec<Event> {
         Event::Check(Check {
             target: text(),
             workload: text(),
+            series: some(),
             name: text(),
             passed: Some(true),
             expected: some(),

@@ -305,6 +305,7 @@ impl Script<'_> {
                 self.push(Event::Check(Check {
                     target: scene.name.to_owned(),
                     workload: scene.workload.to_owned(),
+                    series: None,
                     name: name.to_owned(),
                     passed: Some(true),
                     expected: None,

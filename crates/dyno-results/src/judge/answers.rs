@@ -52,12 +52,19 @@ fn differs(report: &Report, series: &Series, passes: &Passes) -> Option<Finding>
     })
 }
 
+/// Whether a check is of the answers of a series. Streams of one workload may have checks each; those of earlier versions name
+/// only the workload.
+pub(super) fn is_of(check: &Check, series: &Series) -> bool {
+    let names_it = match &check.series {
+        Some(name) => *name == series.name,
+        None => check.workload == series.workload,
+    };
+    check.target == series.target && names_it
+}
+
 /// What the comparison with recorded answers says, where that is how it ended.
 fn recorded_check(report: &Report, series: &Series, passed: Option<bool>) -> Option<String> {
-    let is_it = |check: &&Check| {
-        let of_series = check.target == series.target && check.workload == series.workload;
-        of_series && check.name == AS_RECORDED && check.passed == passed
-    };
+    let is_it = |check: &&Check| is_of(check, series) && check.name == AS_RECORDED && check.passed == passed;
     report.checks.iter().find(is_it).map(|check| check.detail.clone())
 }
 

@@ -1,13 +1,19 @@
 //! `data-check-failed`: the database does not hold what it acknowledged. `data-check-not-made`: nobody looked.
 
+use super::answers;
 use crate::answer::{AS_RECORDED, OF_SPECIFICATION};
-use crate::document::Report;
+use crate::document::{Report, Series};
 use crate::event::{Check, Finding, Severity, Subject};
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
-    // Those of answers have findings of their own.
-    let of_data = |check: &&Check| ![OF_SPECIFICATION, AS_RECORDED].contains(&check.name.as_str());
-    report.checks.iter().filter(of_data).filter_map(judge_check).collect()
+    let own = report.checks.iter().filter(|check| !has_findings_of_answers(report, check));
+    own.filter_map(judge_check).collect()
+}
+
+/// Whether `answer-differs` and `not-validated` tell what a check says: it is of answers, and of a load of passes.
+fn has_findings_of_answers(report: &Report, check: &Check) -> bool {
+    let is_of_passes = |series: &Series| series.passes.is_some() && answers::is_of(check, series);
+    [OF_SPECIFICATION, AS_RECORDED].contains(&check.name.as_str()) && report.series.iter().any(is_of_passes)
 }
 
 fn judge_check(check: &Check) -> Option<Finding> {

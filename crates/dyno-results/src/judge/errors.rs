@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::evidence::{series_subject, stage_name};
 use crate::document::{Report, Series, StageResult, Totals};
-use crate::event::{Finding, Severity, StageKind};
+use crate::event::{Finding, Severity, Stage, StageKind};
 use crate::format;
 use crate::words::{first_few, list};
 
@@ -51,7 +51,7 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
     })
 }
 
-/// `not run: top-100, 0A000: no such operation`, of given work.
+/// `not run: top-100: 0A000: no such operation`, of fixed work.
 fn not_run(report: &Report, series: &Series) -> Option<String> {
     let own =
         report.query_failures.iter().filter(|it| it.target == series.target && it.series == series.name);
@@ -76,14 +76,17 @@ fn severity(result: &StageResult) -> Severity {
     let troubles = Troubles::of(result);
     let clients = result.stage.clients.max(result.stage.clients_end.unwrap_or(0));
     let lost_share = share(troubles.totals.lost_s, result.seconds * f64::from(clients));
-    // What did not end well of given work has no time, so that no figure is worse for it.
-    let given = result.stage.is_given_work();
-    let failed = if given { 0 } else { troubles.totals.bad_with_drain() };
+    // Of the loads of `storage`: its table has a row for what a variant cannot do.
+    let in_table = result.stage.fixed;
+    let failed = if in_table { 0 } else { troubles.totals.bad_with_drain() };
+    // Without the time of one of its queries a pass has no total.
+    let without_total = result.stage.pass && failed + troubles.over_limit > 0;
     match share(failed as f64, troubles.totals.ended_with_drain() as f64) {
         failed if failed >= FAILED_SHARE_INVALID => Severity::Invalid,
         _ if lost_share >= LOST_SHARE_INVALID => Severity::Invalid,
         failed if failed >= FAILED_SHARE_DOUBT => Severity::Doubt,
-        _ if (troubles.aborted > 0 && !given) || lost_share >= LOST_SHARE_DOUBT => Severity::Doubt,
+        _ if without_total || (troubles.aborted > 0 && !in_table) => Severity::Doubt,
+        _ if lost_share >= LOST_SHARE_DOUBT => Severity::Doubt,
         _ => Severity::Note,
     }
 }
@@ -105,14 +108,20 @@ fn told(stages: &[&StageResult]) -> Option<String> {
 #[derive(Debug, Default)]
 struct Troubles<'a> {
     totals: Totals,
+    /// Queries of passes that were cancelled at the time limit.
+    over_limit: u64,
     aborted: u64,
     codes: BTreeMap<&'a str, u64>,
 }
 
 impl<'a> Troubles<'a> {
     fn of(result: &'a StageResult) -> Self {
+        let Stage { pass, fixed, .. } = result.stage;
+        // Of one that was cut short, what was under way was cancelled too.
+        let is_at_limit = pass && !fixed && result.complete;
         Self {
             totals: result.totals,
+            over_limit: if is_at_limit { result.totals.cancelled } else { 0 },
             aborted: u64::from(result.clients_aborted),
             codes: result.errors.iter().map(|(code, times)| (code.as_str(), *times)).collect(),
         }
@@ -120,6 +129,7 @@ impl<'a> Troubles<'a> {
 
     fn add(&mut self, other: &Self) {
         self.totals.add(&other.totals);
+        self.over_limit += other.over_limit;
         self.aborted += other.aborted;
         for (code, times) in &other.codes {
             *self.codes.entry(code).or_default() += times;
@@ -128,7 +138,7 @@ impl<'a> Troubles<'a> {
 
     fn is_any(&self) -> bool {
         let Totals { retries, reconnects, lost_s, .. } = self.totals;
-        let counted = self.totals.bad_with_drain() + retries + reconnects + self.aborted;
+        let counted = self.totals.bad_with_drain() + retries + reconnects + self.aborted + self.over_limit;
         counted > 0 || lost_s > 0.0 || !self.codes.is_empty()
     }
 
@@ -153,6 +163,10 @@ impl<'a> Troubles<'a> {
             (
                 totals.unknown_with_drain > 0,
                 format!("the outcome of {} is unknown", count(totals.unknown_with_drain)),
+            ),
+            (
+                self.over_limit > 0,
+                format!("{} ended at the time limit", format::counted(self.over_limit, "transaction")),
             ),
             (totals.retries > 0, format!("{} retries were made", count(totals.retries))),
             (

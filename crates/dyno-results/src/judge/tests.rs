@@ -302,6 +302,29 @@ fn given_work_is_not_judged_as_a_load() {
 }
 
 #[test]
+fn a_pass_is_in_doubt_where_a_query_did_not_end_well() {
+    let mut report = clean_report();
+    hold(&mut report).stage.pass = true;
+    must_be_silent(&report, "errors");
+    // Their share is far below what counts of another load.
+    hold(&mut report).totals.failed_with_drain = 1;
+    must_find(&report, "errors", Severity::Doubt, &["in the pass", "1 of 19,"]);
+    hold(&mut report).totals.failed_with_drain = 100_000;
+    must_find(&report, "errors", Severity::Invalid, &["100,000 of"]);
+    hold(&mut report).totals.failed_with_drain = 0;
+    hold(&mut report).totals.cancelled = 2;
+    must_find(&report, "errors", Severity::Doubt, &["2 transactions ended at the time limit"]);
+    // The user has stopped it.
+    hold(&mut report).complete = false;
+    must_be_silent(&report, "errors");
+    // It is in the table of `storage`.
+    (hold(&mut report).complete, hold(&mut report).stage.fixed) = (true, true);
+    must_be_silent(&report, "errors");
+    hold(&mut report).totals.failed_with_drain = 100_000;
+    must_find(&report, "errors", Severity::Note, &["100,000 of"]);
+}
+
+#[test]
 fn errors_weigh_by_their_share() {
     let mut report = clean_report();
     hold(&mut report).totals.failed_with_drain = 20;

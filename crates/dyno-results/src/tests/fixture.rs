@@ -258,6 +258,7 @@ pub(crate) fn check(name: &str, passed: Option<bool>) -> Check {
     Check {
         target: "pg".to_owned(),
         workload: "tpcb".to_owned(),
+        series: None,
         name: name.to_owned(),
         passed,
         expected: Some("126304".to_owned()),

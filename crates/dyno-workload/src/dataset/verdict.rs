@@ -71,6 +71,7 @@ pub(crate) fn checks(target: &str, workload: &str, verdicts: Vec<Verdict>) -> Ve
     let check = |verdict: Verdict| Check {
         target: target.to_owned(),
         workload: workload.to_owned(),
+        series: None,
         name: verdict.name.to_owned(),
         passed: verdict.passed,
         expected: verdict.expected,

@@ -98,6 +98,7 @@ impl Verification {
             context.stream.emit(Event::Check(Check {
                 target: target.to_owned(),
                 workload: self.workload.clone(),
+                series: None,
                 name: NOT_MADE.to_owned(),
                 passed: None,
                 expected: None,
@@ -109,19 +110,21 @@ impl Verification {
 }
 
 /// Compares answers with those that were recorded, and tells of those that were compared with any that are known to be right.
-/// `queries` are those of the set, some of which may have no answer: not all were sent where the load was `cut_short`.
+/// A query that `failed` returned none, unless it has an answer of another pass or client. One with neither was never sent, or not
+/// to its end: nothing is known of it.
 pub(super) fn answers(
     context: &Context<'_>,
     target: &str,
-    (stream, queries): (&StreamPlan, &[String]),
+    stream: &StreamPlan,
     answers: &mut [QueryAnswer],
-    cut_short: bool,
+    failed: &[String],
 ) {
     let tell = |name: &str, valid: usize, known: usize, detail: String| {
         let is_compared = known > 0;
         context.stream.emit(Event::Check(Check {
             target: target.to_owned(),
             workload: stream.workload.clone(),
+            series: Some(stream.name.clone()),
             name: name.to_owned(),
             passed: is_compared.then_some(valid == known),
             expected: is_compared.then(|| known.to_string()),
@@ -139,7 +142,8 @@ pub(super) fn answers(
     let is_missing = |query: &&String| {
         recorded.answer(&stream.name, query).is_some() && !answers.iter().any(|it| it.query == **query)
     };
-    let missing = if cut_short { 0 } else { queries.iter().filter(is_missing).count() };
+    let none_ended = answers.is_empty() && failed.is_empty();
+    let missing = failed.iter().filter(is_missing).count();
     let (mut known, mut valid) = (missing, 0);
     for answer in answers {
         let expected = recorded.answer(&stream.name, &answer.query);
@@ -154,9 +158,10 @@ pub(super) fn answers(
     }
     let none = if missing == 0 { String::new() } else { format!("; {missing} of the queries returned none") };
     match known {
-        0 if cut_short => {}
+        0 if none_ended => {}
         0 => {
-            let detail = "none of the recorded answers is to these queries with these values";
+            let detail =
+                "none of the recorded answers is to a query that was answered here, with the same values";
             tell(answer::AS_RECORDED, 0, 0, detail.to_owned());
         }
         _ => {
@@ -249,6 +254,7 @@ pub(super) fn same_data(context: &Context<'_>, systems: &mut [System<'_>]) -> Re
             context.stream.emit(Event::Check(Check {
                 target: system.name().to_owned(),
                 workload: system.plan.benchmark.name().to_owned(),
+                series: None,
                 name: SAME_DATA.to_owned(),
                 passed: Some(same),
                 expected: Some(expected),

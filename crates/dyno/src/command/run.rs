@@ -182,14 +182,18 @@ fn once(
         ));
         code = code.max(NOT_STARTED);
     }
-    let is_whole = ended.is_ok();
+    let first = plan.systems.first().map_or("", |target| target.name.as_str());
+    let recordable = has_ended_well(&ended, first);
     for failure in [ended.err(), store_failure].into_iter().flatten() {
         tell(&failure);
         code = code.max(if measured { INCOMPLETE } else { NOT_STARTED });
     }
-    let recorded = outputs.record.map(|path| match is_whole {
-        true => record_answers(&report, plan, path, outputs.quiet),
-        false => Err(Failure::wrong(format!("{} was not written: the run did not end well", path.display()))),
+    let recorded = outputs.record.map(|path| match recordable {
+        true => record_answers(&report, first, path, outputs.quiet),
+        false => Err(Failure::wrong(format!(
+            "{} was not written: the run did not end well on {first}",
+            path.display()
+        ))),
     });
     for failure in [pages.failure, recorded.and_then(Result::err)].into_iter().flatten() {
         // The run itself is whole and stored.
@@ -199,9 +203,17 @@ fn once(
     Ok(code)
 }
 
-/// Writes what queries returned on the first target.
-fn record_answers(report: &Report, plan: &Plan, path: &Path, quiet: bool) -> Result<(), Failure> {
-    let target = plan.systems.first().map_or("", |target| target.name.as_str());
+/// Whether a run came to its end on a target: nothing went wrong but that others were lost.
+fn has_ended_well(ended: &Result<(), Failure>, target: &str) -> bool {
+    match ended {
+        Ok(()) => true,
+        Err(Failure::TargetsLost { lost }) => lost.iter().all(|lost| lost.name != target),
+        Err(_) => false,
+    }
+}
+
+/// Writes what queries returned on a target.
+fn record_answers(report: &Report, target: &str, path: &Path, quiet: bool) -> Result<(), Failure> {
     let recorded = Recorded::of(&report.answers, target);
     if recorded.answers.is_empty() {
         let what = format!("{} was not written: there is no answer of {target} to record", path.display());

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use dyno_test_servers::{ClickHouse, ClickHouseKind, MysqlProduct, duckdb_library};
+use dyno_test_servers::{ClickHouse, ClickHouseKind, MysqlProduct, Postgres, duckdb_library};
 use rusqlite::Connection;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::home::{Home, wait_until};
 use crate::mysql;
 use crate::report::Report;
-use crate::server::{database, shared, value};
+use crate::server::{database, prefixed, shared, value};
 
 const SALES: &str = "CREATE TABLE sales (id INTEGER PRIMARY KEY, region VARCHAR(9), amount NUMERIC(9, 2)); \
                      INSERT INTO sales VALUES (1, 'north', 10.50), (2, 'north', 2), (3, 'south', 7.25)";
@@ -107,8 +107,10 @@ fn the_others_go_on_where_a_query_fails() {
     let queries = folder(&home, "queries", &[good, missing, wrong, ("4-good", "SELECT 4")]);
     let postgres = format!("pg={}", database(&server, "failing_queries"));
     let lite = sqlite(&home, SALES);
-    let run = ["run", &queries, "--target", &postgres, "--target", &lite, "--repeat", "2", "--json"];
-    let report = home.dyno(&run).expect(0).report();
+    let run =
+        ["run", &queries, "--target", &postgres, "--target", &lite, "--repeat", "2", "--json", "--strict"];
+    // Half of the queries failed.
+    let report = home.dyno(&run).expect(3).report();
     for target in ["pg", "lite"] {
         let ran: Vec<bool> = each(&report, target, "median_s").iter().map(|median| median.is_f64()).collect();
         assert_eq!(ran, [true, false, false, true], "{target}");
@@ -230,6 +232,7 @@ fn answers_are_compared_with_those_that_were_recorded() {
     let lite = sqlite(&home, SALES);
     let report = run(&["--target", &lite, "--answers", "answers.json"]).expect(0).report();
     assert_eq!(report.checks()[0]["name"], "answers-as-recorded");
+    assert_eq!(report.checks()[0]["series"], "queries");
     report.assert_checks_passed();
     assert!(!report.findings().contains(&"not-validated"), "{:?}", report.findings());
     assert_eq!(each(&report, "lite", "validated"), [true; 3]);
@@ -253,6 +256,124 @@ fn answers_are_compared_with_those_that_were_recorded() {
     let report = ended.report();
     assert_eq!(report.checks()[0]["passed"], Value::Null);
     assert!(evidence(&report, "not-validated").starts_with("none of the recorded answers"));
+}
+
+/// Records the answers of a set of queries on a target.
+fn record(home: &Home, queries: &str, target: &str) {
+    let once = ["run", queries, "--target", target, "--repeat", "1", "--warm-up", "0s", "--plans", "none"];
+    home.dyno(&[&once[..], &["--record", "answers.json"]].concat()).expect(0);
+}
+
+#[test]
+fn a_wrong_answer_is_found_where_the_load_is_no_passes() {
+    let home = Home::new();
+    let queries = folder(&home, "queries", &[("sum", "SELECT sum(amount) FROM sales")]);
+    let lite = sqlite(&home, SALES);
+    record(&home, &queries, &lite);
+    sqlite(&home, "UPDATE sales SET amount = 8 WHERE id = 3");
+    let run = ["run", &queries, "--target", &lite, "--transactions", "5", "--warm-up", "0s"];
+    let run = [&run[..], &["--answers", "answers.json", "--strict", "--json"]].concat();
+    let report = home.dyno(&run).expect(3).report();
+    assert_eq!(passes(&report, "lite"), &Value::Null);
+    let said = evidence(&report, "data-check-failed");
+    assert!(said.contains("answers-as-recorded: 0 of 1 answers are as recorded"), "{said}");
+}
+
+#[test]
+fn no_answer_is_missing_of_a_target_to_which_nothing_was_sent() {
+    let home = Home::new();
+    let queries = folder(&home, "queries", &QUERIES);
+    let lite = sqlite(&home, SALES);
+    record(&home, &queries, &lite);
+    let other = lite.replacen("lite", "other", 1);
+    let run = ["run", &queries, "--target", &lite, "--target", &other, "--warm-up", "0s", "--json"];
+    // It ends the run behind the first pass of the first target.
+    let hook = ["--answers", "answers.json", "--after", "lite:hold", "exit 1"];
+    let report = home.dyno(&[&run[..], &hook].concat()).expect(2).report();
+    report.assert_checks_passed();
+    let checked: Vec<&Value> = report.checks().iter().map(|check| &check["target"]).collect();
+    assert_eq!(checked, ["lite"]);
+}
+
+/// Queries of which the second waits for as many seconds as its database says, with the answers of those that wait for none.
+fn waiting_queries(home: &Home, server: &Postgres, database_name: &str) -> [String; 2] {
+    let waits = ("2-waits", "SELECT 2 FROM pause, pg_sleep(seconds)");
+    let queries = folder(home, "queries", &[("1-good", "SELECT 1"), waits, ("3-good", "SELECT 3")]);
+    let target = waiting_database(server, database_name, 0);
+    record(home, &queries, &target);
+    [queries, target]
+}
+
+fn waiting_database(server: &Postgres, name: &str, seconds: u32) -> String {
+    let target = database(server, name);
+    value(
+        server,
+        name,
+        &format!("CREATE TABLE pause (seconds INTEGER); INSERT INTO pause VALUES ({seconds})"),
+    );
+    target
+}
+
+#[test]
+fn no_answer_is_missing_where_the_time_ends_before_a_query_is_sent() {
+    let Some(server) = shared() else { return };
+    let home = Home::new();
+    let [queries, target] = waiting_queries(&home, &server, "timed_answers");
+    value(&server, "timed_answers", "UPDATE pause SET seconds = 3");
+    let run = ["run", &queries, "--target", &target, "--duration", "1s", "--clients", "1", "--repeat", "1"];
+    let answers = ["--warm-up", "0s", "--plans", "none", "--answers", "answers.json", "--json"];
+    let report = home.dyno(&[&run[..], &answers].concat()).expect(0).report();
+    report.assert_checks_passed();
+    assert_ne!(report.checks()[0]["found"], "3");
+}
+
+#[test]
+fn no_answer_is_missing_where_another_target_ends_the_load() {
+    let Some(server) = shared() else { return };
+    let home = Home::new();
+    let [queries, first] = waiting_queries(&home, &server, "ending_answers");
+    let second = format!("second={}", waiting_database(&server, "ended_answers", 600));
+    let first = format!("first={first}");
+    let run = ["run", &queries, "--target", &first, "--target", &second, "--together", "--warm-up", "0s"];
+    let hook = ["--plans", "none", "--answers", "answers.json", "--after", "first:hold", "exit 1", "--json"];
+    let report = home.dyno(&[&run[..], &hook].concat()).expect(2).report();
+    report.assert_checks_passed();
+    assert!(report.notices().contains("the load ended early here"), "{}", report.notices());
+}
+
+#[test]
+fn a_query_that_failed_has_no_answer_where_one_was_recorded() {
+    let home = Home::new();
+    let queries = folder(&home, "queries", &QUERIES);
+    let lite = sqlite(&home, SALES);
+    record(&home, &queries, &lite);
+    home.file("queries/03-average.sql", "SELECT avg(amount) FROM nowhere");
+    let run = ["run", &queries, "--target", &lite, "--warm-up", "0s", "--answers", "answers.json", "--json"];
+    let report = home.dyno(&run).expect(0).report();
+    let said = evidence(&report, "answer-differs");
+    assert_eq!(said, "2 of 3 answers are as recorded; 1 of the queries returned none");
+}
+
+#[test]
+fn answers_are_recorded_where_another_target_was_lost() {
+    let Some(server) = shared() else { return };
+    let home = Home::new();
+    let queries = folder(&home, "queries", &[("1-good", "SELECT 1"), ("2-good", "SELECT 2")]);
+    let kept = format!("kept={}", database(&server, "kept_answers"));
+    database(&server, "lost_answers");
+    let (database, user) = (prefixed("lost_answers"), prefixed("lost_answers_user"));
+    let lost = format!("lost=postgres://{user}@{}/{database}", server.address);
+    let no_login = format!("sql:alter role {user} nologin");
+    let run = |targets: [&str; 2]| {
+        server.psql(&format!("drop role if exists {user}"));
+        server.psql(&format!("create role {user} login superuser"));
+        let run = ["run", &queries, "--target", targets[0], "--target", targets[1], "--plans", "none"];
+        let hook = ["--before", "lost:hold", &no_login, "--record", "answers.json"];
+        home.dyno(&[&run[..], &hook].concat()).expect(2)
+    };
+    run([&lost, &kept]).says(&["lost was given up", "answers.json was not written"]);
+    run([&kept, &lost]).says(&["lost was given up", "recorded 2 of 2 answers"]);
+    assert!(home.path("answers.json").exists());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What is found of the passes over a query set.
 
 use super::*;
+use crate::document::Series;
 use crate::event::{Answer, Check, QueryAnswer};
 
 fn answer(target: &str, value: &str) -> Answer {
@@ -91,6 +92,28 @@ fn of_several_targets_those_differ_that_have_not_the_answer_of_most() {
 }
 
 #[test]
+fn an_answer_that_is_right_is_never_the_one_that_differs() {
+    let right = |target: &str, value: &str| {
+        let mut right = answer(target, value);
+        right.answer.validated = Some(true);
+        right
+    };
+    let targets_that_differ = |answers: Vec<Answer>| {
+        let targets = &["a", "b", "c"][..answers.len()];
+        let found = judge(&run(targets, 3, answers)).into_iter().filter(|it| it.code == "answer-differs");
+        found.filter_map(|finding| finding.subject.target).collect::<String>()
+    };
+    assert_eq!(targets_that_differ(vec![right("a", "1"), answer("b", "2")]), "b");
+    // Nor are those right that are the most.
+    assert_eq!(targets_that_differ(vec![answer("a", "2"), right("b", "1"), answer("c", "2")]), "ac");
+    // Numbers that are right may differ by more than those of two targets may.
+    assert_eq!(targets_that_differ(vec![right("a", "1"), right("b", "2"), answer("c", "2")]), "");
+    let mut changed = right("a", "1");
+    changed.answer.changed = 1;
+    assert_eq!(targets_that_differ(vec![changed]), "a");
+}
+
+#[test]
 fn an_answer_that_is_wrong_or_changes_is_found() {
     let mut wrong = answer("pg", "1");
     (wrong.answer.validated, wrong.answer.wrong) = (Some(false), Some("it has 1 rows instead of 4".into()));
@@ -133,19 +156,25 @@ fn answers_that_nobody_compared_and_few_passes_are_told() {
     must_be_silent(&run(&["pg"], 3, vec![valid]), "not-validated");
 }
 
+/// The comparison with recorded answers.
+fn recorded_check(passed: Option<bool>, detail: &str) -> Check {
+    Check {
+        target: "pg".to_owned(),
+        workload: "tpch/queries".to_owned(),
+        series: None,
+        name: crate::answer::AS_RECORDED.to_owned(),
+        passed,
+        expected: None,
+        found: None,
+        detail: detail.to_owned(),
+    }
+}
+
 #[test]
 fn a_check_of_answers_is_no_check_of_data() {
     let with_check = |passed, detail: &str, answer: Answer| {
         let mut report = run(&["pg"], 3, vec![answer]);
-        report.checks.push(Check {
-            target: "pg".to_owned(),
-            workload: "tpch/queries".to_owned(),
-            name: crate::answer::AS_RECORDED.to_owned(),
-            passed,
-            expected: None,
-            found: None,
-            detail: detail.to_owned(),
-        });
+        report.checks.push(recorded_check(passed, detail));
         must_be_silent(&report, "data-check-failed");
         must_be_silent(&report, "data-check-not-made");
         report
@@ -163,4 +192,36 @@ fn a_check_of_answers_is_no_check_of_data() {
         Severity::Note,
         &["none of the recorded answers", "no answer was compared"],
     );
+}
+
+#[test]
+fn a_check_of_one_stream_says_nothing_of_another_of_its_workload() {
+    let series_that_differ = |checked: Option<&str>| {
+        let mut report = run(&["pg"], 3, vec![answer("pg", "1")]);
+        let other = Series { name: "other".to_owned(), ..report.series[0].clone() };
+        report.series.push(other);
+        let check = recorded_check(Some(false), "1 of the queries returned none");
+        report.checks.push(Check { series: checked.map(str::to_owned), ..check });
+        let found = judge(&report).into_iter().filter(|finding| finding.code == "answer-differs");
+        found.map(|finding| finding.subject.series.unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(series_that_differ(Some("queries")), ["queries"]);
+    assert_eq!(series_that_differ(Some("other")), ["other"]);
+    // Nothing more is known in a run of an earlier version.
+    assert_eq!(series_that_differ(None), ["queries", "other"]);
+}
+
+#[test]
+fn a_check_of_answers_is_one_of_data_where_there_are_no_passes() {
+    let without_passes = |passed, detail: &str| {
+        let mut report = run(&["pg"], 3, vec![answer("pg", "1")]);
+        report.series[0].passes = None;
+        let check = recorded_check(passed, detail);
+        report.checks.push(Check { series: Some("queries".to_owned()), ..check });
+        report
+    };
+    let report = without_passes(Some(false), "0 of 1 answers are as recorded");
+    must_find(&report, "data-check-failed", Severity::Invalid, &["as-recorded: 0 of 1 answers"]);
+    let report = without_passes(None, "none of the recorded answers is to these queries");
+    must_find(&report, "data-check-not-made", Severity::Doubt, &["as-recorded: none of the recorded"]);
 }
