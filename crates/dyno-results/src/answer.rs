@@ -2,6 +2,7 @@
 //! decimals and floats with different digits, and order what ties as they like. Pure.
 
 mod digest;
+mod number;
 
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DECIMAL_SHARE, cut_off, digits};
+use super::number::Number;
+use super::{DECIMAL_SHARE, cut_off};
 use crate::fnv1a;
 
 /// Stands for a decimal in the hash of its row.
@@ -78,8 +79,8 @@ enum Kind {
 
 impl Kind {
     fn of(value: &[u8]) -> Self {
-        match number(value) {
-            Some(_) if is_whole(value) => Self::Whole,
+        match Number::parse(value) {
+            Some(_) if Number::is_whole(value) => Self::Whole,
             Some(_) => Self::Decimals,
             None if value == NULL => Self::Nulls,
             None => Self::Texts,
@@ -122,15 +123,15 @@ impl Digester {
         let (hash, place) = self.row;
         self.settle(place, value);
         let column = self.digest.columns.get_mut(place).and_then(Option::as_mut);
-        let hash = match column.and_then(|column| Some((column, number(value)?))) {
+        let hash = match column.and_then(|column| Some((column, Number::parse(value)?))) {
             None => with(hash, value),
-            Some((column, (number, digits))) if number.is_finite() => {
-                column.digits = column.digits.max(digits.min(DIGITS_MAX));
-                self.decimals.push((place, number));
+            Some((column, number)) if number.value.is_finite() => {
+                column.digits = column.digits.max(number.printed.min(DIGITS_MAX));
+                self.decimals.push((place, number.value));
                 with(hash, &[DECIMAL])
             }
             // Infinity has several names.
-            Some((_, (number, _))) => with(hash, number.to_string().as_bytes()),
+            Some((_, number)) => with(hash, number.value.to_string().as_bytes()),
         };
         self.row = (hash, place + 1);
     }
@@ -144,7 +145,7 @@ impl Digester {
                     self.digest.columns[place] = Some(Decimals::default());
                 }
             }
-            Some(Kind::Whole) if !is_whole(value) => {
+            Some(Kind::Whole) if !Number::is_whole(value) => {
                 self.digest.late_decimals |= Kind::of(value) == Kind::Decimals;
             }
             _ => {}
@@ -172,17 +173,6 @@ impl Digester {
     pub fn digest(&self) -> &Digest {
         &self.digest
     }
-}
-
-/// Whether a number has neither point nor exponent, and is finite.
-fn is_whole(number: &[u8]) -> bool {
-    number.iter().all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'+'))
-}
-
-/// A number and its digits behind the point.
-fn number(value: &[u8]) -> Option<(f64, u32)> {
-    let text = std::str::from_utf8(value).ok()?;
-    Some((text.parse().ok()?, digits(text)))
 }
 
 /// A row's hash, and a further value of it with its end.
