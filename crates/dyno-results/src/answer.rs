@@ -2,6 +2,7 @@
 //! decimals and floats with different digits, and order what ties as they like. Pure.
 
 mod digest;
+mod number;
 
 use serde::{Deserialize, Serialize};
 
@@ -169,7 +170,10 @@ impl QueryAnswer {
     #[must_use]
     pub fn rows(&self) -> Rows<'_> {
         let hash = u64::from_str_radix(&self.digest, 16).ok();
-        let digest = hash.zip(self.columns.clone()).map(|(hash, columns)| Digest { hash, columns });
+        // Earlier versions did not look for them.
+        let late_decimals = self.late_decimals.unwrap_or(true);
+        let digest =
+            hash.zip(self.columns.clone()).map(|(hash, columns)| Digest { hash, columns, late_decimals });
         Rows { first: &self.rows, count: self.count, digest }
     }
 }
@@ -413,6 +417,7 @@ mod tests {
             count: 3,
             digest: format!("{hash:016x}"),
             columns: Some(vec![None]),
+            late_decimals: Some(false),
             ..QueryAnswer::default()
         };
         let expected = answer(&["1", "2"], 7);
@@ -429,6 +434,12 @@ mod tests {
             assert_eq!(difference_of(&expected, &other), None);
         }
         assert!(are_comparable(&expected, &answer(&["1", "2"], 9)));
+        // Others may only be printed in another way, and of an earlier version that is not known.
+        for late_decimals in [Some(true), None] {
+            let late = |hash| QueryAnswer { late_decimals, ..answer(&["1", "2"], hash) };
+            assert!(are_comparable(&expected, &late(7)) && !are_comparable(&expected, &late(8)));
+            assert_eq!(difference_of(&expected, &late(8)), None);
+        }
     }
 
     #[test]

@@ -692,10 +692,14 @@ pub struct QueryAnswer {
     pub count: u64,
     /// Over all rows but the numbers of `columns`, whatever their order; in hexadecimal.
     pub digest: String,
-    /// Over the numbers of each column some of whose first rows have digits behind the point; `None` for the others. `None` in
+    /// Over the numbers of each column some of whose first rows have a point or an exponent; `None` for the others. `None` in
     /// runs of earlier versions: their digest is another, and numbers in their rows may have at most two digits behind the point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<Vec<Option<Decimals>>>,
+    /// A number with a point or an exponent came in a column whose numbers before it had none: another digest does not tell that
+    /// it is another answer. `None` in runs of earlier versions, of which that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late_decimals: Option<bool>,
     /// Later answers to the same text that were others.
     pub changed: u64,
     /// Whether it is the answer that is known to be right: that of the workload's specification, or one that was recorded;

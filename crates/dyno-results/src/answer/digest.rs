@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DECIMAL_SHARE, cut_off, digits};
+use super::number::Number;
+use super::{DECIMAL_SHARE, cut_off};
 use crate::fnv1a;
 
 /// Stands for a decimal in the hash of its row.
@@ -12,7 +13,7 @@ const DECIMAL: u8 = 1;
 const DIGITS_MAX: u32 = 15;
 /// Weights are less.
 const WEIGHT_MAX: f64 = 2.0;
-const NULL: &str = "NULL";
+const NULL: &[u8] = b"NULL";
 
 /// Of all rows of an answer.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -21,6 +22,9 @@ pub struct Digest {
     pub hash: u64,
     /// Those with decimals; the others are `None`.
     pub columns: Vec<Option<Decimals>>,
+    /// A number with a point or an exponent came in a column in which those before it had none. It is in the hash as this engine
+    /// prints it, so another hash does not tell that the numbers are others.
+    pub late_decimals: bool,
 }
 
 /// The numbers of a column some of which are not whole: engines print them with different digits.
@@ -36,14 +40,18 @@ pub struct Decimals {
 }
 
 impl Digest {
-    /// Whether two answers of as many rows are the same, as far as this tells; `None` where they were not computed alike, because
-    /// one has decimals in a column in which the other has none.
+    /// Whether two answers of as many rows are the same, as far as this tells; `None` where it does not tell, because one has
+    /// decimals in a column in which the other has none, or because of late decimals.
     #[must_use]
     pub fn is_like(&self, other: &Self) -> Option<bool> {
         let with_decimals = |digest: &Self| digest.columns.iter().map(Option::is_some).collect::<Vec<_>>();
+        if with_decimals(self) != with_decimals(other) {
+            return None;
+        }
         let mut pairs = self.columns.iter().flatten().zip(other.columns.iter().flatten());
-        (with_decimals(self) == with_decimals(other))
-            .then(|| self.hash == other.hash && pairs.all(|(one, other)| one.is_like(other)))
+        let is_like = self.hash == other.hash && pairs.all(|(one, other)| one.is_like(other));
+        let is_sure = is_like || !(self.late_decimals || other.late_decimals);
+        is_sure.then_some(is_like)
     }
 }
 
@@ -58,10 +66,34 @@ impl Decimals {
     }
 }
 
+/// What the values of a column were so far, each more general than those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Nulls,
+    /// Numbers without point and exponent.
+    Whole,
+    /// Numbers any of which has one, or is infinite or none.
+    Decimals,
+    Texts,
+}
+
+impl Kind {
+    fn of(value: &[u8]) -> Self {
+        match Number::parse(value) {
+            Some(_) if Number::is_whole(value) => Self::Whole,
+            Some(_) => Self::Decimals,
+            None if value == NULL => Self::Nulls,
+            None => Self::Texts,
+        }
+    }
+}
+
 /// Computes a digest, value by value.
 #[derive(Debug)]
 pub struct Digester {
     digest: Digest,
+    /// Of the columns, as far as it was decided by the first rows, or by the first value that is not NULL.
+    kinds: Vec<Kind>,
     /// The hash of the row so far, and the place of its next value.
     row: (u64, usize),
     /// Of that row, with their columns. Its memory serves all rows.
@@ -73,9 +105,12 @@ impl Digester {
     #[must_use]
     pub fn begin(rows: &[Vec<String>]) -> Self {
         let columns = rows.first().map_or(0, Vec::len);
-        let columns = (0..columns).map(|column| has_decimals(rows, column).then(Decimals::default)).collect();
-        let digest = Digest { hash: 0, columns };
-        let mut digester = Self { digest, row: (fnv1a::START, 0), decimals: Vec::new() };
+        let values = |column: usize| rows.iter().filter_map(move |row| row.get(column));
+        let kind = |column| values(column).map(|value| Kind::of(value.as_bytes())).max();
+        let kinds: Vec<Kind> = (0..columns).map(|column| kind(column).unwrap_or(Kind::Nulls)).collect();
+        let columns = kinds.iter().map(|kind| (*kind == Kind::Decimals).then(Decimals::default)).collect();
+        let digest = Digest { columns, ..Digest::default() };
+        let mut digester = Self { digest, kinds, row: (fnv1a::START, 0), decimals: Vec::new() };
         for row in rows {
             row.iter().for_each(|value| digester.value(value.as_bytes()));
             digester.end_row();
@@ -86,18 +121,35 @@ impl Digester {
     /// The next value of the row, as [`super::normal`] leaves it.
     pub fn value(&mut self, value: &[u8]) {
         let (hash, place) = self.row;
+        self.settle(place, value);
         let column = self.digest.columns.get_mut(place).and_then(Option::as_mut);
-        let hash = match column.and_then(|column| Some((column, number(value)?))) {
+        let hash = match column.and_then(|column| Some((column, Number::parse(value)?))) {
             None => with(hash, value),
-            Some((column, (number, digits))) if number.is_finite() => {
-                column.digits = column.digits.max(digits.min(DIGITS_MAX));
-                self.decimals.push((place, number));
+            Some((column, number)) if number.value.is_finite() => {
+                column.digits = column.digits.max(number.printed.min(DIGITS_MAX));
+                self.decimals.push((place, number.value));
                 with(hash, &[DECIMAL])
             }
             // Infinity has several names.
-            Some((_, (number, _))) => with(hash, number.to_string().as_bytes()),
+            Some((_, number)) => with(hash, number.value.to_string().as_bytes()),
         };
         self.row = (hash, place + 1);
+    }
+
+    /// Decides whether a column has decimals whose values so far did not tell, or notes that they were decided about too early.
+    fn settle(&mut self, place: usize, value: &[u8]) {
+        match self.kinds.get_mut(place) {
+            Some(kind @ Kind::Nulls) => {
+                *kind = Kind::of(value);
+                if *kind == Kind::Decimals {
+                    self.digest.columns[place] = Some(Decimals::default());
+                }
+            }
+            Some(Kind::Whole) if !Number::is_whole(value) => {
+                self.digest.late_decimals |= Kind::of(value) == Kind::Decimals;
+            }
+            _ => {}
+        }
     }
 
     /// Ends the row.
@@ -121,19 +173,6 @@ impl Digester {
     pub fn digest(&self) -> &Digest {
         &self.digest
     }
-}
-
-/// Whether all values of a column are numbers, and any of them has a point or an exponent.
-fn has_decimals(rows: &[Vec<String>], column: usize) -> bool {
-    let mut values = rows.iter().filter_map(|row| row.get(column)).filter(|value| *value != NULL);
-    values.clone().all(|value| number(value.as_bytes()).is_some())
-        && values.any(|value| value.contains(['.', 'e', 'E']))
-}
-
-/// A number and its digits behind the point.
-fn number(value: &[u8]) -> Option<(f64, u32)> {
-    let text = std::str::from_utf8(value).ok()?;
-    Some((text.parse().ok()?, digits(text)))
 }
 
 /// A row's hash, and a further value of it with its end.
@@ -212,6 +251,52 @@ mod tests {
         };
         assert_eq!(like(rows("12.50", "0.66"), rows("12.50", "0.66666")), Some(true));
         assert_eq!(like(rows("12.50", "0.66"), rows("12.51", "0.66666")), Some(false));
+    }
+
+    /// Of a column, of whose values only some are known when the digest is begun.
+    fn of_column(first: &[&str], later: &[&str]) -> Digest {
+        let first: Vec<Vec<String>> = first.iter().map(|value| vec![(*value).to_owned()]).collect();
+        let mut digester = Digester::begin(&first);
+        for value in later {
+            digester.value(value.as_bytes());
+            digester.end_row();
+        }
+        digester.digest().clone()
+    }
+
+    #[test]
+    fn the_first_value_after_nulls_tells_whether_a_column_has_decimals() {
+        let of = |later: &[&str]| of_column(&["NULL", "NULL"], later);
+        let expected = of(&["NULL", "1000.5", "7.25", "3.0"]);
+        assert_eq!(expected.is_like(&of(&["NULL", "1000.5000", "7.2500", "3"])), Some(true));
+        assert_eq!(expected.is_like(&of(&["NULL", "1000.6000", "7.2500", "3"])), Some(false));
+        let in_other_order = of_column(&["7.25", "3"], &["1000.5", "NULL", "NULL", "NULL"]);
+        assert_eq!(expected.is_like(&in_other_order), Some(true));
+        assert_eq!(of(&["7"]).is_like(&of(&["8"])), Some(false));
+        assert_eq!(of(&["abc", "1.5"]).is_like(&of(&["abc", "1.50"])), Some(false));
+    }
+
+    #[test]
+    fn decimals_behind_whole_numbers_cannot_be_compared_unless_they_are_printed_alike() {
+        let of = |later: &[&str]| of_column(&["1", "NULL"], later);
+        let later: [&[&str]; 5] = [&["1000.5"], &["1000.5000"], &["10005e-1"], &["inf"], &["NaN"]];
+        for (at, one) in later.iter().enumerate() {
+            for (other_at, other) in later.iter().enumerate() {
+                let expected = (at == other_at).then_some(true);
+                assert_eq!(of(one).is_like(&of(other)), expected, "{one:?}, {other:?}");
+            }
+        }
+        // One side never has a point.
+        assert_eq!(of(&["1000"]).is_like(&of(&["1000.0"])), None);
+        assert_eq!(of(&["NULL", "1000.0"]).is_like(&of_column(&["NULL", "NULL"], &["1000", "1"])), None);
+        // Texts are no decimals.
+        assert_eq!(of(&["1.5.0"]).is_like(&of(&["1.5.1"])), Some(false));
+    }
+
+    #[test]
+    fn a_column_with_infinity_has_decimals() {
+        let like = is_like(&[&["NULL"], &["3"], &["inf"]], &[&["NULL"], &["3.0"], &["Infinity"]]);
+        assert_eq!(like, Some(true));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Columns of Arrow as rows of values. Integers and floating-point numbers stay what they are; everything else is its text, as
-//! SQL writes it.
+//! Columns of Arrow as rows of values. Integers and floating-point numbers of 64 bits stay what they are; everything else is its
+//! text, as SQL writes it.
 
 use std::fmt::Write as _;
 
@@ -95,7 +95,7 @@ fn cell(array: &dyn Array, row: usize) -> Cell<'_> {
         DataType::UInt32 => integer!(UInt32Type),
         DataType::UInt64 => whole(primitive!(UInt64Type).value(row).to_string()),
         DataType::Float16 => Cell::Value(Value::Double(primitive!(Float16Type).value(row).into())),
-        DataType::Float32 => Cell::Value(Value::Double(primitive!(Float32Type).value(row).into())),
+        DataType::Float32 => float(primitive!(Float32Type).value(row)),
         DataType::Float64 => Cell::Value(Value::Double(primitive!(Float64Type).value(row))),
         DataType::Utf8 => text(array.as_string::<i32>().value(row)),
         DataType::LargeUtf8 => text(array.as_string::<i64>().value(row)),
@@ -123,6 +123,16 @@ fn whole(text: String) -> Cell<'static> {
         Err(_) => Cell::Written(text),
     }
 }
+
+/// The fewest digits that give a float of 32 bits back, as other products print it: as one of 64 bits, 0.1 would be
+/// 0.10000000149011612. It has an exponent where it need not be an exact integer.
+fn float(value: f32) -> Cell<'static> {
+    let is_inexact = value.is_finite() && value.abs() >= FLOAT_EXACT_MAX;
+    Cell::Written(if is_inexact { format!("{value:e}") } else { value.to_string() })
+}
+
+/// A float of 32 bits has about seven digits: all integers below this are exact.
+const FLOAT_EXACT_MAX: f32 = 1e7;
 
 /// What has no value of its own: times, and what is put together of others.
 fn written(array: &dyn Array, row: usize) -> String {
@@ -186,4 +196,20 @@ fn written(array: &dyn Array, row: usize) -> String {
 fn list(values: &dyn Array) -> String {
     let parts = (0..values.len()).map(|row| cell(values, row).text());
     format!("[{}]", parts.collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{Float32Array, Float64Array};
+
+    use super::*;
+
+    #[test]
+    fn floats_have_the_digits_that_give_them_back() {
+        let floats = [0.1, -2.5, 3.0, 9_999_999.0, 1e7, 123_456_789.0, 1e-7, f32::INFINITY];
+        let array = Float32Array::from(floats.to_vec());
+        let texts: Vec<String> = (0..floats.len()).map(|row| cell(&array, row).text()).collect();
+        assert_eq!(texts, ["0.1", "-2.5", "3", "9999999", "1e7", "1.2345679e8", "0.0000001", "inf"]);
+        assert_eq!(cell(&Float64Array::from(vec![0.1]), 0).text(), "0.1");
+    }
 }

@@ -103,6 +103,7 @@ impl Answers {
                 count,
                 digest: format!("{:016x}", digest.hash),
                 columns: Some(digest.columns),
+                late_decimals: Some(digest.late_decimals),
                 changed,
                 ..QueryAnswer::default()
             })
