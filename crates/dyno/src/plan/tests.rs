@@ -247,6 +247,21 @@ fn options_over_what_was_stored_are_options_over_what_was_typed() {
 }
 
 #[test]
+fn a_system_has_not_the_name_of_another_target() {
+    let resolve = |name: &str| {
+        let text = format!(
+            "version = 1\n[[targets]]\nname = 'a'\nurl = 'postgres://h/d'\n[[targets]]\nname = 'b'\nurl = 'postgres://h/e'\n\
+             [[systems]]\ntarget = 'a'\nname = 'x'\n[[systems]]\ntarget = 'b'\nname = '{name}'\n\
+             [[phases]]\n[[phases.streams]]\nworkload = 'tpcb/select-only'"
+        );
+        Plan::resolve(toml::from_str(&text).unwrap(), 1)
+    };
+    let refused = resolve("a").unwrap_err().to_string();
+    assert!(refused.contains("on the target b has the name of another target, a"), "{refused}");
+    assert_eq!(resolve("b").unwrap().systems[1].name, "b");
+}
+
+#[test]
 fn each_variant_is_a_system_of_each_target() {
     let names = |line: &str| {
         let systems = plan(line).unwrap().systems;
