@@ -4,6 +4,7 @@
 //! [`compare`] is a pure function of what the runs left behind; [`of_store`] finds them first. How its intervals come
 //! about, and when not to believe them, is told in `docs/compare.md`.
 
+mod answers;
 mod basis;
 mod data;
 mod differences;

@@ -27,7 +27,13 @@ pub struct Passes {
     /// host. `None` where one of these is unknown, or the load is given: it is no figure of how many clients are served.
     pub qph: Option<f64>,
     pub answers: AnswerCounts,
-    /// Against each other target of the run; empty where there is none.
+    /// Clients that made each pass.
+    pub clients: u32,
+    /// Whatever load is asked for, the work is the same: of a table that is kept in several ways.
+    #[serde(skip)]
+    pub fixed: bool,
+    /// Against each other target of the run that has as many clients; empty where there is none, and where the work is fixed: its
+    /// few queries are repeated with other settings, and stand in a table of their own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub speed_ups: Vec<SpeedUp>,
 }
@@ -115,6 +121,8 @@ pub(crate) fn of(series: &Series, stages: &[StageResult], known: &Report) -> Opt
             differ: count(|query| query.differs.is_some()),
         },
         queries,
+        clients: first.stage.clients,
+        fixed: first.stage.fixed,
         speed_ups: Vec::new(),
     })
 }

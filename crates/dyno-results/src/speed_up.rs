@@ -31,28 +31,33 @@ pub struct QueryRatio {
 }
 
 impl SpeedUp {
-    /// `own` against each of the others, which are bases by their names.
-    pub(crate) fn of_all<'a>(own: &Passes, bases: impl Iterator<Item = (&'a str, &'a Passes)>) -> Vec<Self> {
-        bases.map(|(name, base)| Self::of(own, name, base)).collect()
-    }
-
-    fn of(own: &Passes, name: &str, base: &Passes) -> Self {
+    /// `own` against a base of this name, without the queries whose answers `differ` besides. `None` where the times are of
+    /// another load.
+    pub(crate) fn of(
+        own: &Passes,
+        (name, base): (&str, &Passes),
+        differ: impl Fn(&str) -> bool,
+    ) -> Option<Self> {
+        if own.clients != base.clients || own.fixed || base.fixed {
+            return None;
+        }
         let names = distinct(base.queries.iter().chain(&own.queries).map(|query| &query.query));
         let (mut ratios, mut without) = (Vec::new(), Vec::new());
         for query in names.into_iter().cloned() {
-            match median(base, &query).zip(median(own, &query)) {
+            let medians = median(base, &query).zip(median(own, &query));
+            match medians.filter(|_| !differ(&query)) {
                 Some((base, own)) => ratios.push(QueryRatio { query, ratio: base / own }),
                 None => without.push(query),
             }
         }
         let known = GeometricMean::of(&ratios.iter().map(|of| of.ratio).collect::<Vec<_>>());
-        Self {
+        Some(Self {
             base: name.to_owned(),
             mean: known.map(|known| known.mean),
             interval: known.and_then(|known| known.interval()),
             ratios,
             without,
-        }
+        })
     }
 }
 
@@ -88,18 +93,28 @@ mod tests {
             geometric_mean_s: None,
             qph: None,
             answers: AnswerCounts::default(),
+            clients: 1,
+            fixed: false,
             speed_ups: Vec::new(),
         }
     }
 
     fn of(own: &[(&str, Option<f64>)], base: &[(&str, Option<f64>)]) -> SpeedUp {
-        SpeedUp::of(&passes(own), "base", &passes(base))
+        SpeedUp::of(&passes(own), ("base", &passes(base)), |query| query == "x").unwrap()
     }
 
     #[test]
     fn ratios_are_of_queries_that_ran_on_both_and_whose_answers_agree() {
-        let base = [("a", Some(8.0)), ("b", Some(2.0)), ("c", None), ("d", Some(1.0)), ("e!", Some(1.0))];
+        let base = [
+            ("a", Some(8.0)),
+            ("b", Some(2.0)),
+            ("c", None),
+            ("d", Some(1.0)),
+            ("e!", Some(1.0)),
+            ("x", Some(1.0)),
+        ];
         let own = [
+            ("x", Some(1.0)),
             ("f", Some(1.0)),
             ("e", Some(1.0)),
             ("b", Some(4.0)),
@@ -110,13 +125,27 @@ mod tests {
         let found = of(&own, &base);
         let ratios: Vec<(&str, f64)> = found.ratios.iter().map(|of| (of.query.as_str(), of.ratio)).collect();
         assert_eq!(ratios, [("a", 8.0), ("b", 0.5)]);
-        assert_eq!(found.without, ["c", "d", "e", "f"]);
+        assert_eq!(found.without, ["c", "d", "e", "x", "f"]);
         assert!((found.mean.unwrap() - 2.0).abs() < 1e-12, "{found:?}");
         let [low, high] = found.interval.unwrap();
         assert!(low < 2.0 && (low * high - 4.0).abs() < 1e-9, "{found:?}");
         // The other way round it is the same.
         let back = of(&base, &own);
-        assert!((back.mean.unwrap() - 0.5).abs() < 1e-12 && back.without == ["f", "e", "d", "c"], "{back:?}");
+        assert!(
+            (back.mean.unwrap() - 0.5).abs() < 1e-12 && back.without == ["x", "f", "e", "d", "c"],
+            "{back:?}"
+        );
+    }
+
+    #[test]
+    fn times_of_other_loads_have_no_ratio() {
+        let one = passes(&[("a", Some(2.0))]);
+        let others = [Passes { clients: 2, ..one.clone() }, Passes { fixed: true, ..one.clone() }];
+        for other in &others {
+            for (own, base) in [(&one, other), (other, &one)] {
+                assert_eq!(SpeedUp::of(own, ("base", base), |_| false), None);
+            }
+        }
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! The figures of one series, set beside each other: the headline, a common load, the peaks.
 
+use super::answers;
 use super::basis;
 use super::document::{BasisUnit, Better, FigureRow, Section, SectionKind, Verdict};
 use super::estimate::{Contrast, Draft, SideFigure, decide};
 use super::metrics::{self, ComparedMetric};
 use super::side::{Figure, Member, Picked, Side, headlines, rungs};
 use super::spread::Spread;
-use crate::document::{Passes, Series, SpeedUp, StageResult};
+use crate::document::{Series, SpeedUp, StageResult};
 use crate::headline::{Demand, asked, strongest};
 use crate::words::distinct;
 
@@ -88,17 +89,20 @@ impl<'a> SharedParts<'a> {
 
     /// Each side against each other one. Of several runs the table has the ratio, which is tested.
     pub(super) fn speed_ups(&self, sides: &[Side]) -> Vec<Vec<SpeedUp>> {
-        let passes = |side: &Vec<(&'a Member, &'a Series)>| match side.as_slice() {
+        let passes = |at: usize| match self.sides[at].as_slice() {
             [(_, series)] => series.passes.as_ref(),
             _ => None,
         };
-        let all: Vec<Option<&Passes>> = self.sides.iter().map(passes).collect();
-        let of_side = |at: usize| {
-            let others = all.iter().zip(sides).enumerate().filter(|(other, _)| *other != at);
-            let bases = others.filter_map(|(_, (base, side))| Some((side.name.as_str(), (*base)?)));
-            all[at].map(|own| SpeedUp::of_all(own, bases)).unwrap_or_default()
+        let against = |own: usize, base: usize| {
+            let differing = answers::differing(&self.sides[base], &self.sides[own]);
+            SpeedUp::of(passes(own)?, (&sides[base].name, passes(base)?), |query| {
+                differing.iter().any(|(name, _)| *name == query)
+            })
         };
-        (0..all.len()).map(of_side).collect()
+        let all = 0..self.sides.len();
+        let of_side =
+            |own| all.clone().filter(|base| *base != own).filter_map(|base| against(own, base)).collect();
+        all.clone().map(of_side).collect()
     }
 
     /// The queries of each side's passes, sorted; none where its stages are none.

@@ -48,9 +48,11 @@ fn speed_ups(all: &mut [Series]) {
     for at in 0..all.len() {
         let (own, others) = (&all[at], all.iter().enumerate().filter(|(other, _)| *other != at));
         let same = others.map(|(_, other)| other).filter(|other| other.name == own.name);
-        let bases = same.filter_map(|base| Some((base.target.as_str(), base.passes.as_ref()?)));
-        let found = own.passes.as_ref().map(|passes| SpeedUp::of_all(passes, bases));
-        if let Some((passes, found)) = all[at].passes.as_mut().zip(found) {
+        let against = |base: &Series| {
+            SpeedUp::of(own.passes.as_ref()?, (&base.target, base.passes.as_ref()?), |_| false)
+        };
+        let found = same.filter_map(against).collect();
+        if let Some(passes) = &mut all[at].passes {
             passes.speed_ups = found;
         }
     }

@@ -2,6 +2,7 @@
 
 use super::server::same_products;
 use super::{Aspect, told, unequal_where_known};
+use crate::comparison::answers::differing;
 use crate::comparison::document::Difference;
 use crate::comparison::sections::SharedParts;
 use crate::comparison::side::{Member, Picked, Side};
@@ -20,6 +21,11 @@ const TEXTS: Aspect = Aspect {
     severity: Severity::Doubt,
     advice: "other values find other rows: run both with the same parameters (-D for queries of your own; --parameters and --seed \
              for tpch)",
+};
+const ANSWERS: Aspect = Aspect {
+    name: "answers",
+    severity: Severity::Invalid,
+    advice: "times of queries that return something else are of other work: look whether the data are the same, and which answer is right",
 };
 const PASSES: Aspect = Aspect {
     name: "passes",
@@ -47,6 +53,7 @@ pub(super) fn differences(
     vec![
         names(sides, shared),
         texts(sides, shared).filter(|_| same_products(sides)),
+        answers(sides, shared),
         unequal_where_known(sides, &PASSES, picks.iter().map(count).collect()),
         unequal_where_known(sides, &WARM_UP, shared.sides.iter().map(warm_up).collect()),
     ]
@@ -86,6 +93,22 @@ fn texts(sides: &[Side], shared: &SharedParts<'_>) -> Option<Difference> {
     }
     let difference = told(sides, &TEXTS, vec![None; sides.len()]);
     Some(Difference { text: format!("{}: {} differ", TEXTS.name, shortened(&other)), ..difference })
+}
+
+/// Queries whose answers differ from those of the first side that kept any.
+fn answers(sides: &[Side], shared: &SharedParts<'_>) -> Option<Difference> {
+    let against_base = |side: usize| {
+        let differing = differing(&shared.sides[shared.base], &shared.sides[side]);
+        let names: Vec<&str> = differing.iter().map(|(query, _)| *query).collect();
+        let (first, in_what) = differing.first()?;
+        Some(format!("{} of {} differ ({first}: {in_what})", shortened(&names), sides[side].name))
+    };
+    let others = (0..sides.len()).filter(|side| *side != shared.base);
+    let texts: Vec<String> = others.filter_map(against_base).collect();
+    (!texts.is_empty()).then(|| {
+        let difference = told(sides, &ANSWERS, vec![None; sides.len()]);
+        Difference { text: format!("{}: {}", ANSWERS.name, texts.join("; ")), ..difference }
+    })
 }
 
 /// A query as it was sent.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::comparison::{Evidence, compare};
+use crate::comparison::{Comparison, Evidence, compare};
 use crate::event::{
     Answer, Arrival, Data, Distribution, Embedded, Event, Hook, HookTime, Host, Outcome, QueryAnswer,
     SettingFacts, Stage, Table, Target, TargetLost,
@@ -28,6 +28,10 @@ fn with_change(change: impl FnOnce(&mut Fixture)) -> Vec<Difference> {
 }
 
 fn between(a: &Fixture, b: &Fixture) -> Vec<Difference> {
+    compared(a, b).differences
+}
+
+fn compared(a: &Fixture, b: &Fixture) -> Comparison {
     let side = |name: &str, fixture: &Fixture| Side {
         name: name.to_owned(),
         members: vec![Member {
@@ -36,7 +40,7 @@ fn between(a: &Fixture, b: &Fixture) -> Vec<Difference> {
         }],
         series: None,
     };
-    compare(&[side("a", a), side("b", b)], 0).unwrap().differences
+    compare(&[side("a", a), side("b", b)], 0).unwrap()
 }
 
 /// Both runs changed alike at first, and then the second.
@@ -515,6 +519,38 @@ fn totals_over_other_queries_have_no_ratio() {
     let words = ["2 queries, among them Q2 (a)", "2 queries, among them Q3 (b)"];
     assert_found(&found, "queries", Severity::Invalid, &words);
     assert!(found.iter().all(|difference| difference.aspect != "texts of the queries"), "{found:#?}");
+}
+
+#[test]
+fn other_answers_to_the_same_queries_are_told_and_have_no_speed_up() {
+    let with = |value: &str, parameters: Option<&str>| {
+        let mut fixture = clean_fixture();
+        passes(&mut fixture, &["only"], "select 1");
+        for stamped in &mut fixture.events {
+            if let Event::Answer(Answer { answer, .. }) = &mut stamped.event {
+                (answer.rows, answer.count) = (vec![vec![value.to_owned()]], 1);
+                (answer.columns, answer.parameters) =
+                    (Some(vec![None]), parameters.map(|it| vec![it.to_owned()]));
+            }
+        }
+        fixture
+    };
+    let speed_up = |one: &Fixture, other: &Fixture| compared(one, other).series[0].speed_ups[1][0].clone();
+    let (one, other) = (with("1", None), with("2", None));
+    let found = between(&one, &other);
+    assert_found(
+        &found,
+        "answers",
+        Severity::Invalid,
+        &["only of b differ (only: row 1 is (2) instead of (1))"],
+    );
+    assert_eq!(speed_up(&one, &other).without, ["only"]);
+    let same = between(&one, &one);
+    assert!(same.iter().all(|difference| difference.aspect != "answers"), "{same:#?}");
+    assert_eq!(speed_up(&one, &one).mean, Some(1.0));
+    // Answers to other questions say nothing.
+    let asked = between(&with("1", Some("n=1")), &with("2", Some("n=2")));
+    assert!(asked.iter().all(|difference| difference.aspect != "answers"), "{asked:#?}");
 }
 
 #[test]
