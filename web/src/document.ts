@@ -344,7 +344,7 @@ export type StageResult = Arrival & {
   stream?: number;
   /** Left out but for a pass over a query set. */
   pass?: boolean;
-  /** Left out but for an amount of work that is the workload's own. */
+  /** Left out but for fixed work of one client. */
   fixed?: boolean;
   kind: StageKind;
   workload: string;

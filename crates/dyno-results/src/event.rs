@@ -427,7 +427,7 @@ pub struct Stage {
     /// is what is measured, and not how many there are in a time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pass: bool,
-    /// Whatever load is asked for, one client does this: how long it takes is what is measured, and not how much is done in a time.
+    /// It is fixed work that one client does, whatever load is asked for.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub fixed: bool,
     /// Names of the transaction types, indexed by [`TypeInterval::type_index`].
@@ -449,9 +449,9 @@ impl Stage {
         }
     }
 
-    /// Whether what is done in it is given, and the time that it takes is the figure: nobody reads its throughput.
+    /// Whether it is fixed work: how long it takes is the figure, and not its throughput. A pass is, and what is `fixed`.
     #[must_use]
-    pub fn is_given_work(&self) -> bool {
+    pub fn is_fixed_work(&self) -> bool {
         self.pass || self.fixed
     }
 

@@ -24,7 +24,7 @@ pub struct Passes {
     /// Of the medians of all queries; `None` where one has none.
     pub geometric_mean_s: Option<f64>,
     /// Queries per hour, normalised: 3,600 by `total_s`, times the clients and the scale, by the processors of the server's
-    /// host. `None` where one of these is unknown, or the load is given: it is no figure of how many clients are served.
+    /// host. `None` where one of these is unknown, or the load is `fixed`: it is no figure of how many clients are served.
     pub qph: Option<f64>,
     pub answers: AnswerCounts,
     /// Clients that made each pass.

@@ -253,7 +253,7 @@ pub struct Series {
     pub writes: bool,
     /// Transactions of a pass, where its stages are passes over queries and not load for a time.
     pub pass: Option<u64>,
-    /// One client does so many transactions, whatever load is asked for, which is for the other series of its family.
+    /// Transactions of fixed work, which one client does, whatever load is asked for: that is for the other series of its family.
     pub fixed: Option<u64>,
 }
 

@@ -62,7 +62,7 @@ pub(crate) struct StreamPlan {
     pub(crate) time_limit: Option<Duration>,
     /// Transactions of a pass, where the workload makes passes over its queries.
     pub(crate) pass: Option<u64>,
-    /// Whether its load is the workload's own, whatever is asked for.
+    /// Whether it is fixed work that one client does, whatever load is asked for.
     pub(crate) fixed: bool,
     /// With what its answers are compared, beside each other.
     pub(crate) answers: Option<Arc<Recorded>>,

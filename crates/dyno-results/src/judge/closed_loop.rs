@@ -38,7 +38,7 @@ fn evidence(report: &Report, series: &Series, result: &StageResult) -> Option<St
 fn saturates(result: &StageResult) -> bool {
     matches!(result.stage.arrival, Arrival::Closed { think_time_ms } if think_time_ms == 0.0)
         && result.stage.clients > 1
-        && !result.stage.is_given_work()
+        && !result.stage.is_fixed_work()
 }
 
 /// Median at the ladder's lowest rung, where it has fewer clients.

@@ -18,7 +18,7 @@ const TRANSACTIONS_MIN: u64 = 100;
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     let advice = "measure for longer on a machine on which nothing else runs, and repeat the run before you rely on \
                   the figure";
-    let loads = headlines(report).into_iter().filter(|(_, result)| !result.stage.is_given_work());
+    let loads = headlines(report).into_iter().filter(|(_, result)| !result.stage.is_fixed_work());
     gather_alike(report, ("noisy", Severity::Doubt, advice), loads, told)
 }
 

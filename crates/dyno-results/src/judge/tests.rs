@@ -272,7 +272,7 @@ fn fewer_rows_than_clients_that_change_them_are_found() {
 
 /// The throughput of what ends where its work does is no figure, and what failed of it has no time.
 #[test]
-fn given_work_is_not_judged_as_a_load() {
+fn fixed_work_is_not_judged_as_a_load() {
     let mut fixture = Fixture::started("2026-11-20-1");
     fixture.read("database", "checkpoints_timed_total", 3.0);
     fixture.grow("database", "tuples_updated_total", 30.0);

@@ -12,7 +12,7 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
         .into_iter()
         .filter(|(_, result)| result.stage.kind == StageKind::Hold && writes(result) == Some(true))
         // It ends where its work does.
-        .filter(|(_, result)| !result.stage.is_given_work())
+        .filter(|(_, result)| !result.stage.is_fixed_work())
         .filter(|(_, result)| result.reading("checkpoints") == Some(0.0))
         .map(|(series, result)| InStage {
             series,

@@ -29,7 +29,7 @@ const CONNECTIONS_MAX: u32 = 100_000;
 /// Decides what the phases leave open, and writes it there.
 pub(super) fn resolve(spec: &mut RunSpec, systems: &[SystemPlan]) -> Result<Vec<PhasePlan>, Failure> {
     let names: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
-    // All have the same, but for how many queries are in a pass: one with fewer goes through them more often. Of other given work
+    // All have the same, but for how many queries are in a pass: one with fewer goes through them more often. Of other fixed work
     // the time is compared.
     let mut series = systems.first().map(|system| system.benchmark.series()).unwrap_or_default();
     for (system, other) in
