@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::number::Number;
-use super::{DECIMAL_SHARE, cut_off};
+use super::number::{DECIMAL_DIGITS_MAX, Number};
+use super::{DECIMAL_SHARE, FLOAT_SHARE, LEAST, cut_off};
 use crate::fnv1a;
 
 /// Stands for a decimal in the hash of its row.
@@ -40,6 +40,9 @@ pub struct Decimals {
     /// How many have 0, 1, 2 … digits behind the point, of which zeros at the end do not count; the last have more, or an exponent.
     #[serde(default, with = "counts")]
     pub by_digits: [u64; DIGITS_MAX as usize + 1],
+    /// Of `magnitude`, what the numbers make up that are taken for floats.
+    #[serde(default)]
+    pub floats: f64,
 }
 
 /// Counts are stored up to the last that is not zero.
@@ -85,17 +88,47 @@ impl Decimals {
         self.count == other.count && (self.sum - other.sum).abs() <= self.allowed(other)
     }
 
-    /// What the sums may differ by.
+    /// What the sums may differ by: what the numbers may differ by where answers are compared row by row, and less if both
+    /// products print the column alike.
     fn allowed(&self, other: &Self) -> f64 {
         let share = self.magnitude.max(other.magnitude) * DECIMAL_SHARE;
-        share + self.more_than(other) + other.more_than(self)
+        if self.by_digits == other.by_digits {
+            return share;
+        }
+        share + self.of_floats(other) + self.more_than(other) + other.more_than(self)
+    }
+
+    /// What floats may have lost. Those of one product need not be in the rows of the other's.
+    fn of_floats(&self, other: &Self) -> f64 {
+        let magnitude = (self.floats + other.floats).min(self.magnitude.max(other.magnitude));
+        magnitude * FLOAT_SHARE + (self.count_of_floats() + other.count_of_floats()) * WEIGHT_MAX * LEAST
+    }
+
+    fn count_of_floats(&self) -> f64 {
+        self.longer_than(DECIMAL_DIGITS_MAX) as f64
+    }
+
+    /// How many numbers have more digits behind the point.
+    fn longer_than(&self, digits: u32) -> u64 {
+        self.by_digits.iter().skip(digits as usize + 1).sum()
     }
 
     /// What the other product may have cut off or rounded of these numbers. All numbers of a column are cut off behind the same
     /// digit, so only those with more digits than the other product has in any number lack something there.
     fn more_than(&self, other: &Self) -> f64 {
-        let longer: u64 = self.by_digits.iter().skip(other.digits as usize + 1).sum();
-        longer as f64 * WEIGHT_MAX * cut_off(other.digits, self.digits)
+        self.longer_than(other.digits) as f64 * WEIGHT_MAX * cut_off(other.digits, self.digits)
+    }
+
+    fn add(&mut self, number: Number, weight: f64) {
+        let magnitude = number.value.abs() * weight;
+        self.count += 1;
+        self.sum += number.value * weight;
+        self.magnitude += magnitude;
+        self.digits = self.digits.max(number.printed.min(DIGITS_MAX));
+        self.by_digits[number.significant.min(DIGITS_MAX) as usize] += 1;
+        if number.is_float() {
+            self.floats += magnitude;
+        }
     }
 }
 
@@ -130,7 +163,7 @@ pub struct Digester {
     /// The hash of the row so far, and the place of its next value.
     row: (u64, usize),
     /// Of that row, with their columns. Its memory serves all rows.
-    decimals: Vec<(usize, f64)>,
+    decimals: Vec<(usize, Number)>,
 }
 
 impl Digester {
@@ -155,17 +188,15 @@ impl Digester {
     pub fn value(&mut self, value: &[u8]) {
         let (hash, place) = self.row;
         self.settle(place, value);
-        let column = self.digest.columns.get_mut(place).and_then(Option::as_mut);
-        let hash = match column.and_then(|column| Some((column, Number::parse(value)?))) {
+        let has_decimals = self.kinds.get(place) == Some(&Kind::Decimals);
+        let hash = match has_decimals.then(|| Number::parse(value)).flatten() {
             None => with(hash, value),
-            Some((column, number)) if number.value.is_finite() => {
-                column.digits = column.digits.max(number.printed.min(DIGITS_MAX));
-                column.by_digits[number.significant.min(DIGITS_MAX) as usize] += 1;
-                self.decimals.push((place, number.value));
+            Some(number) if number.value.is_finite() => {
+                self.decimals.push((place, number));
                 with(hash, &[DECIMAL])
             }
             // Infinity has several names.
-            Some((_, number)) => with(hash, number.value.to_string().as_bytes()),
+            Some(number) => with(hash, number.value.to_string().as_bytes()),
         };
         self.row = (hash, place + 1);
     }
@@ -195,9 +226,7 @@ impl Digester {
             hash = hash.wrapping_mul(fnv1a::PRIME).rotate_left(29).wrapping_mul(fnv1a::PRIME);
             let weight = 1.0 + (hash >> 11) as f64 / (1_u64 << 53) as f64;
             if let Some(column) = self.digest.columns.get_mut(column).and_then(Option::as_mut) {
-                column.count += 1;
-                column.sum += number * weight;
-                column.magnitude += number.abs() * weight;
+                column.add(number, weight);
             }
         }
     }
@@ -338,7 +367,10 @@ mod tests {
         let mut decimals = Decimals { count: 3, sum: 7.5, magnitude: 7.5, digits: 2, ..Decimals::default() };
         decimals.by_digits[..3].copy_from_slice(&[0, 1, 2]);
         let text = serde_json::to_string(&decimals).unwrap();
-        assert_eq!(text, r#"{"count":3,"sum":7.5,"magnitude":7.5,"digits":2,"by_digits":[0,1,2]}"#);
+        assert_eq!(
+            text,
+            r#"{"count":3,"sum":7.5,"magnitude":7.5,"digits":2,"by_digits":[0,1,2],"floats":0.0}"#
+        );
         assert_eq!(serde_json::from_str::<Decimals>(&text).unwrap(), decimals);
         let earlier = r#"{"count":3,"sum":7.5,"magnitude":7.5,"digits":2}"#;
         let earlier: Decimals = serde_json::from_str(earlier).unwrap();
@@ -405,6 +437,27 @@ mod tests {
         ] {
             assert_eq!(columns_are_like(&one, &other), Some(true), "{one:?}, {other:?}");
         }
+    }
+
+    #[test]
+    fn floats_may_differ_as_they_may_row_by_row() {
+        let widened = ["0.10000000149011612", "0.20000000298023224", "0.30000001192092896"];
+        let [one, other] = [["0.1", "0.2", "0.3"], widened].map(|values| values.map(|value| (value, 500)));
+        assert_eq!(columns_are_like(&one, &other), Some(true));
+        // Only as many as are floats.
+        let mixed = [("0.10000000149011612", 500), ("0.2", 500), ("0.3", 500)];
+        assert_eq!(columns_are_like(&one, &mixed), Some(true));
+        let wrong = [("0.10000000149011612", 500), ("0.2", 500), ("0.3", 499), ("0.302", 1)];
+        assert_eq!(columns_are_like(&one, &wrong), Some(false));
+        // What is left of two sums.
+        let left = [("0.0", 1_000), ("-0.0", 1)];
+        assert_eq!(columns_are_like(&left, &[("1.4551915228366852e-11", 1_001)]), Some(true));
+        assert_eq!(columns_are_like(&left, &[("1.4551915228366852e-8", 1_001)]), Some(false));
+        let one = [("1e-7", 1_001)];
+        assert_eq!(columns_are_like(&one, &[("0.0000001", 1_001)]), Some(true));
+        assert_eq!(columns_are_like(&[("1e20", 1_001)], &[("100000200000000000000.0", 1_001)]), Some(false));
+        let near = [("100000010000000000000.0", 1_001)];
+        assert_eq!(columns_are_like(&[("1e20", 1_001)], &near), Some(true));
     }
 
     #[test]
