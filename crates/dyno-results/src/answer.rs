@@ -7,6 +7,7 @@ mod number;
 use serde::{Deserialize, Serialize};
 
 pub use digest::{Decimals, Digest, Digester};
+use number::Number;
 
 use crate::event::{Answer, QueryAnswer};
 
@@ -61,14 +62,15 @@ impl Tolerance {
     /// What the TPC-H specification allows (clause 2.1.3.5): averages and ratios 1 %, sums 100.
     pub const TPCH: Self = Self::Share { share: 0.01, least: 0.01, most: 100.0 };
 
-    /// What these numbers may differ by, which were printed with so many digits behind the point.
-    fn allowed(self, number: f64, digits: [u32; 2]) -> f64 {
+    /// What these numbers may differ by.
+    fn allowed(self, one: Number, other: Number) -> f64 {
         match self {
-            Self::Share { share, least, most } => (number.abs() * share).clamp(least, most) + LEAST,
+            Self::Share { share, least, most } => (one.value.abs() * share).clamp(least, most) + LEAST,
             Self::Engines => {
-                let [few, many] = [digits[0].min(digits[1]), digits[0].max(digits[1])];
-                let share = if many > DECIMAL_DIGITS_MAX { FLOAT_SHARE } else { DECIMAL_SHARE };
-                (number.abs() * share).max(cut_off(few, many)) + LEAST
+                let few = one.printed.min(other.printed);
+                let many = one.printed.max(other.printed);
+                let share = if one.is_float() || other.is_float() { FLOAT_SHARE } else { DECIMAL_SHARE };
+                (one.value.abs() * share).max(cut_off(few, many)) + LEAST
             }
         }
     }
@@ -89,8 +91,6 @@ fn cut_off(few: u32, many: u32) -> f64 {
 /// What a sum of floats may lose, where it is printed as a float and where it is printed with the digits of a decimal.
 const FLOAT_SHARE: f64 = 1e-6;
 const DECIMAL_SHARE: f64 = 1e-9;
-/// A number with more digits behind the point is taken for a float.
-const DECIMAL_DIGITS_MAX: u32 = 6;
 /// Digits behind the point that quotients of decimals have at least where they are cut off.
 const QUOTIENT_DIGITS: u32 = 4;
 /// What is cut off is less than a unit of the last digit.
@@ -228,20 +228,21 @@ fn same_value(one: &str, other: &str, tolerance: Tolerance) -> bool {
         let length = |number: &str| number.trim_start_matches('-').len();
         return whole == other_whole && length(one) == length(other);
     }
-    match (one.parse::<f64>(), other.parse::<f64>()) {
-        (Ok(number), Ok(other_number)) => {
-            let is_exact = |text: &str, number: f64| {
-                number.fract() == 0.0
-                    && digits(text) != u32::MAX
-                    && text.bytes().filter(u8::is_ascii_digit).count() <= EXACT_DIGITS_MAX
-            };
-            let is_whole = is_exact(one, number) && is_exact(other, other_number);
-            let allowed = if is_whole { 0.0 } else { tolerance.allowed(number, [one, other].map(digits)) };
-            let is_near = number.is_finite() && (number - other_number).abs() <= allowed;
-            is_near || number == other_number || (number.is_nan() && other_number.is_nan())
-        }
-        _ => false,
-    }
+    let [Some(number), Some(other_number)] = [one, other].map(|text| Number::parse(text.as_bytes())) else {
+        return false;
+    };
+    let is_whole = is_exact(one, number) && is_exact(other, other_number);
+    let allowed = if is_whole { 0.0 } else { tolerance.allowed(number, other_number) };
+    let [value, other_value] = [number.value, other_number.value];
+    let is_near = value.is_finite() && (value - other_value).abs() <= allowed;
+    is_near || value == other_value || (value.is_nan() && other_value.is_nan())
+}
+
+/// Whether a number is whole, and also exact if it is a float.
+fn is_exact(text: &str, number: Number) -> bool {
+    number.value.fract() == 0.0
+        && number.printed != u32::MAX
+        && text.bytes().filter(u8::is_ascii_digit).count() <= EXACT_DIGITS_MAX
 }
 
 /// Digits of a number behind the point; one with an exponent is a float, which has as many as it needs.
@@ -386,6 +387,9 @@ mod tests {
             ("0.0001", "0.0003"),
             ("0.001234567", "0.001244567"),
             ("0", "0.003"),
+            // Zeros at the end make no float.
+            ("100.5", "100.50001000"),
+            ("5.0000000000", "5.000004"),
         ] {
             assert!(!same(one, other) && !same(other, one), "{one}, {other}");
         }

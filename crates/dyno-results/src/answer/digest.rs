@@ -3,13 +3,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::number::Number;
-use super::{DECIMAL_SHARE, cut_off};
+use super::number::{DECIMAL_DIGITS_MAX, Number};
+use super::{DECIMAL_SHARE, FLOAT_SHARE, LEAST, cut_off};
 use crate::fnv1a;
 
 /// Stands for a decimal in the hash of its row.
 const DECIMAL: u8 = 1;
-/// Digits behind the point that a sum of 64 bits can tell apart.
+/// Digits behind the point that a float can tell apart. More are counted as so many.
 const DIGITS_MAX: u32 = 15;
 /// Weights are less.
 const WEIGHT_MAX: f64 = 2.0;
@@ -35,8 +35,36 @@ pub struct Decimals {
     pub sum: f64,
     /// The same without signs.
     pub magnitude: f64,
-    /// The most digits behind the point of any of them.
+    /// The most digits behind the point of any of them, as it is printed.
     pub digits: u32,
+    /// How many have 0, 1, 2 … digits behind the point, of which zeros at the end do not count; the last have more, or an exponent.
+    #[serde(default, with = "counts")]
+    pub by_digits: [u64; DIGITS_MAX as usize + 1],
+    /// Of `magnitude`, what the numbers make up that are taken for floats.
+    #[serde(default)]
+    pub floats: f64,
+}
+
+/// Counts are stored up to the last that is not zero.
+mod counts {
+    use serde::{Deserialize, Deserializer, Serialize as _, Serializer};
+
+    pub(super) fn serialize<S: Serializer, const N: usize>(
+        counts: &[u64; N],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let length = counts.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1);
+        counts[..length].serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>, const N: usize>(
+        deserializer: D,
+    ) -> Result<[u64; N], D::Error> {
+        let stored = Vec::<u64>::deserialize(deserializer)?;
+        let mut counts = [0; N];
+        counts.iter_mut().zip(stored).for_each(|(count, stored)| *count = stored);
+        Ok(counts)
+    }
 }
 
 impl Digest {
@@ -57,12 +85,50 @@ impl Digest {
 
 impl Decimals {
     fn is_like(&self, other: &Self) -> bool {
-        // What one has cut off or rounded that the other prints.
-        let [few, many] = [self.digits.min(other.digits), self.digits.max(other.digits)];
-        let unit = if few == many { 0.0 } else { cut_off(few, many) };
-        let allowed =
-            self.magnitude.max(other.magnitude) * DECIMAL_SHARE + self.count as f64 * WEIGHT_MAX * unit;
-        self.count == other.count && (self.sum - other.sum).abs() <= allowed
+        self.count == other.count && (self.sum - other.sum).abs() <= self.allowed(other)
+    }
+
+    /// What the sums may differ by: what the numbers may differ by where answers are compared row by row, and less if both
+    /// products print the column alike.
+    fn allowed(&self, other: &Self) -> f64 {
+        let share = self.magnitude.max(other.magnitude) * DECIMAL_SHARE;
+        if self.by_digits == other.by_digits {
+            return share;
+        }
+        share + self.of_floats(other) + self.more_than(other) + other.more_than(self)
+    }
+
+    /// What floats may have lost. Those of one product need not be in the rows of the other's.
+    fn of_floats(&self, other: &Self) -> f64 {
+        let magnitude = (self.floats + other.floats).min(self.magnitude.max(other.magnitude));
+        magnitude * FLOAT_SHARE + (self.count_of_floats() + other.count_of_floats()) * WEIGHT_MAX * LEAST
+    }
+
+    fn count_of_floats(&self) -> f64 {
+        self.longer_than(DECIMAL_DIGITS_MAX) as f64
+    }
+
+    /// How many numbers have more digits behind the point.
+    fn longer_than(&self, digits: u32) -> u64 {
+        self.by_digits.iter().skip(digits as usize + 1).sum()
+    }
+
+    /// What the other product may have cut off or rounded of these numbers. All numbers of a column are cut off behind the same
+    /// digit, so only those with more digits than the other product has in any number lack something there.
+    fn more_than(&self, other: &Self) -> f64 {
+        self.longer_than(other.digits) as f64 * WEIGHT_MAX * cut_off(other.digits, self.digits)
+    }
+
+    fn add(&mut self, number: Number, weight: f64) {
+        let magnitude = number.value.abs() * weight;
+        self.count += 1;
+        self.sum += number.value * weight;
+        self.magnitude += magnitude;
+        self.digits = self.digits.max(number.printed.min(DIGITS_MAX));
+        self.by_digits[number.significant.min(DIGITS_MAX) as usize] += 1;
+        if number.is_float() {
+            self.floats += magnitude;
+        }
     }
 }
 
@@ -97,7 +163,7 @@ pub struct Digester {
     /// The hash of the row so far, and the place of its next value.
     row: (u64, usize),
     /// Of that row, with their columns. Its memory serves all rows.
-    decimals: Vec<(usize, f64)>,
+    decimals: Vec<(usize, Number)>,
 }
 
 impl Digester {
@@ -122,16 +188,15 @@ impl Digester {
     pub fn value(&mut self, value: &[u8]) {
         let (hash, place) = self.row;
         self.settle(place, value);
-        let column = self.digest.columns.get_mut(place).and_then(Option::as_mut);
-        let hash = match column.and_then(|column| Some((column, Number::parse(value)?))) {
+        let has_decimals = self.kinds.get(place) == Some(&Kind::Decimals);
+        let hash = match has_decimals.then(|| Number::parse(value)).flatten() {
             None => with(hash, value),
-            Some((column, number)) if number.value.is_finite() => {
-                column.digits = column.digits.max(number.printed.min(DIGITS_MAX));
-                self.decimals.push((place, number.value));
+            Some(number) if number.value.is_finite() => {
+                self.decimals.push((place, number));
                 with(hash, &[DECIMAL])
             }
             // Infinity has several names.
-            Some((_, number)) => with(hash, number.value.to_string().as_bytes()),
+            Some(number) => with(hash, number.value.to_string().as_bytes()),
         };
         self.row = (hash, place + 1);
     }
@@ -161,9 +226,7 @@ impl Digester {
             hash = hash.wrapping_mul(fnv1a::PRIME).rotate_left(29).wrapping_mul(fnv1a::PRIME);
             let weight = 1.0 + (hash >> 11) as f64 / (1_u64 << 53) as f64;
             if let Some(column) = self.digest.columns.get_mut(column).and_then(Option::as_mut) {
-                column.count += 1;
-                column.sum += number * weight;
-                column.magnitude += number.abs() * weight;
+                column.add(number, weight);
             }
         }
     }
@@ -297,6 +360,104 @@ mod tests {
     fn a_column_with_infinity_has_decimals() {
         let like = is_like(&[&["NULL"], &["3"], &["inf"]], &[&["NULL"], &["3.0"], &["Infinity"]]);
         assert_eq!(like, Some(true));
+    }
+
+    #[test]
+    fn decimals_are_stored_compactly_and_those_of_earlier_versions_are_read() {
+        let mut decimals = Decimals { count: 3, sum: 7.5, magnitude: 7.5, digits: 2, ..Decimals::default() };
+        decimals.by_digits[..3].copy_from_slice(&[0, 1, 2]);
+        let text = serde_json::to_string(&decimals).unwrap();
+        assert_eq!(
+            text,
+            r#"{"count":3,"sum":7.5,"magnitude":7.5,"digits":2,"by_digits":[0,1,2],"floats":0.0}"#
+        );
+        assert_eq!(serde_json::from_str::<Decimals>(&text).unwrap(), decimals);
+        let earlier = r#"{"count":3,"sum":7.5,"magnitude":7.5,"digits":2}"#;
+        let earlier: Decimals = serde_json::from_str(earlier).unwrap();
+        assert_eq!(earlier, Decimals { by_digits: Default::default(), ..decimals });
+    }
+
+    /// Whether two columns are alike, each of which has these values so many times.
+    fn columns_are_like(one: &[(&str, usize)], other: &[(&str, usize)]) -> Option<bool> {
+        let digest = |column: &[(&str, usize)]| {
+            let values = column.iter().flat_map(|(value, times)| vec![*value; *times]);
+            of_column(&values.collect::<Vec<_>>(), &[])
+        };
+        let is_like = digest(one).is_like(&digest(other));
+        assert_eq!(is_like, digest(other).is_like(&digest(one)));
+        is_like
+    }
+
+    #[test]
+    fn a_value_with_many_digits_loosens_no_other() {
+        let decimals = [("12.25", 1_001)];
+        let float = ("12.2500000001", 1);
+        assert_eq!(columns_are_like(&decimals, &[("12.25", 1_000), float]), Some(true));
+        assert_eq!(columns_are_like(&decimals, &[("12.25", 999), float, ("21.25", 1)]), Some(false));
+        let quotients = [("0.6666", 1_000), ("0.25", 1_000)];
+        assert_eq!(columns_are_like(&quotients, &[("0.66666667", 1_000), ("0.25", 1_000)]), Some(true));
+        let other = [("0.66666667", 1_000), ("0.25", 998), ("0.50", 2)];
+        assert_eq!(columns_are_like(&quotients, &other), Some(false));
+    }
+
+    #[test]
+    fn zeros_at_the_end_loosen_nothing() {
+        for padded in ["12.2500", "12.2500000000"] {
+            assert_eq!(columns_are_like(&[("12.25", 2_000)], &[(padded, 2_000)]), Some(true));
+            let other = [(padded, 1_999), ("12.26", 1)];
+            assert_eq!(columns_are_like(&[("12.25", 2_000)], &other), Some(false), "{padded}");
+        }
+    }
+
+    #[test]
+    fn columns_that_are_printed_alike_may_hardly_differ() {
+        for (value, other) in [("12.3456", "12.3457"), ("12.34567891", "12.34667891")] {
+            let column = [(value, 2_000), ("0.5", 100)];
+            let near = [(value, 1_999), (other, 1), ("0.5", 100)];
+            assert_eq!(columns_are_like(&column, &near), Some(false), "{value}");
+            assert_eq!(columns_are_like(&column, &column), Some(true), "{value}");
+        }
+    }
+
+    #[test]
+    fn floats_are_like_decimals_and_quotients_like_those_of_other_products() {
+        for (one, other) in [
+            // Decimals, and floats some of which have lost a little.
+            ([("12.25", 900), ("7.50", 200)], [("12.250000000000001", 900), ("7.5", 200)]),
+            ([("0.30", 900), ("7.00", 200)], [("0.30000000000000004", 900), ("7", 200)]),
+            ([("0.30", 900), ("7.50", 200)], [("0.3", 900), ("7.499999999999999", 200)]),
+            // Cut off, rounded, and with more digits.
+            (
+                [("0.6666", 900), ("0.5000", 200)],
+                [("0.66666666666666666667", 900), ("0.50000000000000000000", 200)],
+            ),
+            ([("0.6667", 900), ("0.5000", 200)], [("0.6666666667", 900), ("0.5000000000", 200)]),
+            ([("0.6667", 900), ("3.0000", 200)], [("0.6666666666666666", 900), ("3.0000333333333334", 200)]),
+            ([("0.666666", 900), ("0.500000", 200)], [("0.6666666667", 900), ("0.5", 200)]),
+        ] {
+            assert_eq!(columns_are_like(&one, &other), Some(true), "{one:?}, {other:?}");
+        }
+    }
+
+    #[test]
+    fn floats_may_differ_as_they_may_row_by_row() {
+        let widened = ["0.10000000149011612", "0.20000000298023224", "0.30000001192092896"];
+        let [one, other] = [["0.1", "0.2", "0.3"], widened].map(|values| values.map(|value| (value, 500)));
+        assert_eq!(columns_are_like(&one, &other), Some(true));
+        // Only as many as are floats.
+        let mixed = [("0.10000000149011612", 500), ("0.2", 500), ("0.3", 500)];
+        assert_eq!(columns_are_like(&one, &mixed), Some(true));
+        let wrong = [("0.10000000149011612", 500), ("0.2", 500), ("0.3", 499), ("0.302", 1)];
+        assert_eq!(columns_are_like(&one, &wrong), Some(false));
+        // What is left of two sums.
+        let left = [("0.0", 1_000), ("-0.0", 1)];
+        assert_eq!(columns_are_like(&left, &[("1.4551915228366852e-11", 1_001)]), Some(true));
+        assert_eq!(columns_are_like(&left, &[("1.4551915228366852e-8", 1_001)]), Some(false));
+        let one = [("1e-7", 1_001)];
+        assert_eq!(columns_are_like(&one, &[("0.0000001", 1_001)]), Some(true));
+        assert_eq!(columns_are_like(&[("1e20", 1_001)], &[("100000200000000000000.0", 1_001)]), Some(false));
+        let near = [("100000010000000000000.0", 1_001)];
+        assert_eq!(columns_are_like(&[("1e20", 1_001)], &near), Some(true));
     }
 
     #[test]

@@ -49,6 +49,11 @@ impl Number {
         Self { value, printed, significant: printed - zeros }
     }
 
+    /// Whether it is taken for a float, because no decimal is printed with so many digits.
+    pub(super) fn is_float(self) -> bool {
+        self.significant > DECIMAL_DIGITS_MAX
+    }
+
     /// Whether it has neither point nor exponent, and is finite.
     pub(super) fn is_whole(text: &[u8]) -> bool {
         text.iter().all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'+'))
@@ -59,6 +64,8 @@ fn zeros_at_end(text: &[u8]) -> u32 {
     text.iter().rev().take_while(|byte| **byte == b'0').count() as u32
 }
 
+/// Digits behind the point that a number may have which is not taken for a float, without zeros at the end.
+pub(super) const DECIMAL_DIGITS_MAX: u32 = 6;
 /// An integer of so many digits is exact as a float.
 const DIGITS_MAX: usize = 15;
 const POWERS: [f64; DIGITS_MAX + 1] =
