@@ -205,7 +205,7 @@ pub struct NamedQuery {
     /// As far as its words tell.
     pub only_reads: bool,
     /// With what the names of this variant's tables begin, where those of other variants begin otherwise.
-    pub beginning: Option<String>,
+    pub table_prefix: Option<String>,
 }
 
 /// Compares the data before a load with what is there afterwards.

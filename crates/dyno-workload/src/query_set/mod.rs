@@ -104,7 +104,7 @@ impl QueryLoad {
                 settings: query.setting.into_iter().collect(),
                 sql: query.sql,
                 only_reads: query.kind == QueryKind::Read,
-                beginning: None,
+                table_prefix: None,
             })
         };
         queries.into_iter().filter_map(named).collect()

@@ -357,7 +357,7 @@ impl SeriesLoad for StorageLoad {
         let of_session = &self.variant.settings;
         let told = |query: NamedQuery| NamedQuery {
             settings: [of_session.clone(), query.settings].concat(),
-            beginning: Some(self.variant.beginning()),
+            table_prefix: Some(self.variant.beginning()),
             ..query
         };
         self.passes().flat_map(|load| load.of_first_client(seed)).map(told).collect()

@@ -151,8 +151,8 @@ impl<'s, 'p> Session<'s, 'p> {
         let (connection, words) = self.opened.as_mut().map_err(|why| why.clone())?;
         let told = query.settings.iter().try_for_each(|setting| connection.execute(setting).map(drop));
         let mut explained = told.and_then(|()| explain(connection, words, (&query.sql, run), limit));
-        if let (Ok(explained), Some(beginning)) = (&mut explained, &query.beginning) {
-            leave_out(beginning, &mut explained.nodes);
+        if let (Ok(explained), Some(prefix)) = (&mut explained, &query.table_prefix) {
+            remove_prefix(prefix, explained);
         }
         // The cancellation may come late, and would be that of the next query.
         if connection.is_broken() || matches!(explained, Err(QueryError::TimedOut { .. })) {
@@ -165,11 +165,16 @@ impl<'s, 'p> Session<'s, 'p> {
     }
 }
 
-/// Leaves the beginnings of tables' names out of the steps: those of two variants are compared, and are on the same tables.
-fn leave_out(beginning: &str, nodes: &mut [PlanNode]) {
-    for PlanNode { operation, object, index, details, .. } in nodes {
-        for text in [operation].into_iter().chain(object).chain(index).chain(details) {
-            *text = text.replace(beginning, "");
-        }
+/// Removes what the names of a variant's tables begin with: plans of two variants are compared, and are on the same tables.
+fn remove_prefix(prefix: &str, plan: &mut Explained) {
+    let is_text = plan.nodes.is_empty();
+    let of_steps = plan.nodes.iter_mut().flat_map(|node| {
+        let PlanNode { operation, object, index, details, .. } = node;
+        [operation].into_iter().chain(object).chain(index).chain(details)
+    });
+    // A plan without steps is shown, and compared, as its text.
+    let whole = Some(&mut plan.text).filter(|_| is_text);
+    for text in of_steps.chain(whole) {
+        *text = text.replace(prefix, "");
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn resolve(spec: &mut RunSpec, systems: &[SystemPlan]) -> Result<Vec<
         }
     }
     let quick = spec.quick;
-    leave_to_passes(&mut spec.phases, &series);
+    keep_query_options_for_passes(&mut spec.phases, &series);
     let mut phases = spec
         .phases
         .iter_mut()
@@ -61,8 +61,9 @@ pub(super) fn resolve(spec: &mut RunSpec, systems: &[SystemPlan]) -> Result<Vec<
     Ok(phases)
 }
 
-/// What is said of queries is for those series of a family that make passes, where one does.
-fn leave_to_passes(phases: &mut [PhaseSpec], series: &[Series]) {
+/// `plans` and `answers` hold for the series of a family that make passes. Where one does, they are removed from the others, which
+/// have no queries.
+fn keep_query_options_for_passes(phases: &mut [PhaseSpec], series: &[Series]) {
     let makes_passes = |stream: &StreamSpec| {
         let workload = stream.workload.as_deref();
         let own = series.iter().find(|own| Some(own.workload) == workload);
