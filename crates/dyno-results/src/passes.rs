@@ -9,7 +9,7 @@ use crate::speed_up::SpeedUp;
 use crate::statistics::geometric_mean::GeometricMean;
 use crate::statistics::repeats::median;
 
-/// The passes of a series, one stage each; the warm-up is none of them.
+/// The passes of a series, one stage each; the warm-up is none of them, nor is one that was cut short, unless all were.
 #[derive(Debug, Clone, Serialize)]
 pub struct Passes {
     /// Ids of the stages, in the order they ran.
@@ -93,6 +93,7 @@ pub(crate) fn of(series: &Series, stages: &[StageResult], known: &Report) -> Opt
     let own =
         |result: &&StageResult| result.stage.target == series.target && result.stage.series == series.name;
     let passes: Vec<&StageResult> = stages.iter().filter(own).filter(is_pass).collect();
+    let passes = without_cut_short(passes);
     let first = passes.first()?;
     let queries: Vec<QueryTimes> =
         first.stage.types.iter().map(|name| query(series, &passes, name, known)).collect();
@@ -125,6 +126,13 @@ pub(crate) fn of(series: &Series, stages: &[StageResult], known: &Report) -> Opt
         fixed: first.stage.fixed,
         speed_ups: Vec::new(),
     })
+}
+
+/// The end of a run, or a target that is lost, says nothing of the queries that a pass did not reach: such a pass counts as not begun.
+/// Where no pass is complete, its times are all that is known.
+fn without_cut_short(passes: Vec<&StageResult>) -> Vec<&StageResult> {
+    let complete: Vec<&StageResult> = passes.iter().copied().filter(|pass| pass.complete).collect();
+    if complete.is_empty() { passes } else { complete }
 }
 
 fn query(series: &Series, passes: &[&StageResult], name: &str, known: &Report) -> QueryTimes {

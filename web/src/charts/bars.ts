@@ -36,8 +36,10 @@ const TICKS = 5;
 /** Of the parts of a stack, each is so much fainter than the one before, but for the last ones. */
 const TINT_STEP = 0.18;
 const TINT_LEAST = 0.2;
-/** Characters of a group's name that are always shown. */
+/** Characters of a group's name that are always shown, and that are shown where they take no more than this share of the width. */
 const NAME_MAX = 14;
+const NAME_ROOM_MAX = 40;
+const NAME_SHARE = "40%";
 
 /** From zero to the largest value. */
 export function linearAxis(values: number[], write: (value: number) => string): BarAxis {
@@ -111,9 +113,15 @@ function frame(
     { class: "bar-chart", role: "img", "aria-label": words },
     columns.map((column) => el("div", { class: "bar-column" }, scale(axis, origin), column.map(groupOf))),
   );
-  const longest = Math.max(...groups.map(({ name }) => name.length));
-  chart.style.setProperty("--name", `${Math.min(NAME_MAX, longest) + 3}ch`);
+  chart.style.setProperty("--name", nameWidth(groups.map(({ name }) => name)));
   return chart;
+}
+
+/** Of the column of names, for the style sheet: whole names where there is room, and not too little of them where there is none. */
+export function nameWidth(names: string[]): string {
+  const longest = Math.max(...names.map((name) => name.length));
+  const ch = (most: number) => `${Math.min(most, longest) + 3}ch`;
+  return `max(${ch(NAME_MAX)}, min(${ch(NAME_ROOM_MAX)}, ${NAME_SHARE}))`;
 }
 
 function scale(axis: BarAxis, origin: number | undefined): HTMLElement {

@@ -463,3 +463,56 @@ fn every_field_is_documented() {
     assert_eq!(report.series[0].passes.as_ref().map(|passes| passes.speed_ups[0].ratios.len()), Some(1));
     check(&serde_json::to_value(report).unwrap(), "report");
 }
+
+#[test]
+fn a_pass_that_was_cut_short_counts_as_not_begun() {
+    // Passes of one query that took so many milliseconds; 0 where it was not reached, or failed.
+    let passes = |ms: &[u64], is_cut: &dyn Fn(u32) -> Option<StageFinishes>| {
+        let mut fixture = Fixture::started("a");
+        for ms in ms {
+            let done = [u64::from(*ms > 0)];
+            let pass = FixtureStage::read(StageKind::Hold, 1, &done);
+            fixture.play(&FixtureStage { service_us: ms * 1000, ..pass });
+        }
+        let mut events = fixture.events;
+        events.retain_mut(|stamped| match &mut stamped.event {
+            Event::StageStarted(stage) => {
+                stage.pass = true;
+                true
+            }
+            Event::StageFinished(finished) => match is_cut(finished.stage) {
+                Some(how) => {
+                    finished.complete = false;
+                    matches!(how, StageFinishes::Stopped)
+                }
+                None => true,
+            },
+            _ => true,
+        });
+        let report = fold(&events);
+        assert_eq!(report.stages.len(), ms.len());
+        let passes = report.series[0].passes.clone().unwrap();
+        let median_ms = passes.queries[0].median_s.map(|seconds| (seconds * 1000.0).round());
+        assert_eq!(passes.queries[0].times_s.len(), passes.seconds.len());
+        (passes.stages, median_ms, passes.total_s.is_some())
+    };
+    for how in [StageFinishes::Stopped, StageFinishes::Never] {
+        let last_cut = |at| (at == 2).then_some(how);
+        // Neither without its query nor with it.
+        assert_eq!(passes(&[100, 300, 0], &last_cut), (vec![0, 1], Some(200.0), true), "{how:?}");
+        assert_eq!(passes(&[100, 300, 900], &last_cut), (vec![0, 1], Some(200.0), true), "{how:?}");
+        // Nothing else is known.
+        assert_eq!(passes(&[100], &|_| Some(how)), (vec![0], Some(100.0), false), "{how:?}");
+        assert_eq!(passes(&[0], &|_| Some(how)), (vec![0], None, false), "{how:?}");
+    }
+    // A query that failed in a pass that went to its end counts as longer than all others.
+    assert_eq!(passes(&[100, 300, 0], &|_| None), (vec![0, 1, 2], Some(300.0), true));
+    assert_eq!(passes(&[100, 0, 0], &|_| None), (vec![0, 1, 2], None, false));
+}
+
+/// How a stage that was cut short ends: as stopped, or without its end since dyno was killed.
+#[derive(Debug, Clone, Copy)]
+enum StageFinishes {
+    Stopped,
+    Never,
+}
