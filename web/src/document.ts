@@ -271,6 +271,8 @@ export interface PlanNode {
   own_ms: number | null;
   pages_hit: number | null;
   pages_read: number | null;
+  /** How many times as many rows there were as planned, where that is far off. */
+  rows_off?: number;
 }
 
 /** What stands for a series: its hold, or the median of several that repeat each other, or the rung of its peak. */

@@ -1,22 +1,13 @@
-// How queries were run: what two plans have in common, and how far from the planned rows a step was. Pure.
+// How queries were run: what two plans have in common. Pure.
 
 import type { PlanNode, QueryPlan } from "./document";
 
-/** Real rows that are so many times more or fewer than planned are marked. */
-const ROWS_OFF_MIN = 10;
 /** Lines of a text that are compared. */
 const LINES_MAX = 2000;
 
 /** `Index Scan on lineitem using lineitem_fk1` */
 export function stepName({ operation, object, index }: PlanNode): string {
   return `${operation}${object === null ? "" : ` on ${object}`}${index === null ? "" : ` using ${index}`}`;
-}
-
-/** How many times as many rows there were as planned; null where that is near. Less than one row counts as one. */
-export function rowsOff({ rows, rows_planned, loops }: PlanNode): number | null {
-  if (rows === null || rows_planned === null || loops === null || loops <= 0) return null;
-  const factor = Math.max(1, rows) / Math.max(1, rows_planned);
-  return Math.max(factor, 1 / factor) >= ROWS_OFF_MIN ? factor : null;
 }
 
 /** The plans of a query on a target: as planned before the passes and after them, and as it was run for its plan. */
@@ -43,7 +34,8 @@ function linesOf({ nodes, text }: QueryPlan): { depth: number; words: string }[]
   return lines.map((line) => ({ depth: 0, words: words(line) }));
 }
 
-/** Which lines of two plans have no counterpart in the other; null where they are alike or cannot be compared. */
+/** Which lines of two plans the other has not, or has at another place if it has them all; null where they are alike or cannot be
+ * compared. */
 export function planDifference(one: QueryPlan, other: QueryPlan): [boolean[], boolean[]] | null {
   const areTrees = one.nodes.length > 0 && other.nodes.length > 0;
   const areTexts =
@@ -53,9 +45,26 @@ export function planDifference(one: QueryPlan, other: QueryPlan): [boolean[], bo
   if (!areLike || one.shape === other.shape) return null;
   const [ours, theirs] = [linesOf(one), linesOf(other)];
   const byWords = differing(ours, theirs, (a, b) => a.words === b.words);
+  const onlyOneHas = withoutMoved(ours, theirs, byWords);
   // The same steps, which read from each other in another way.
-  if (byWords.flat().some((differs) => differs)) return byWords;
+  for (const marks of [onlyOneHas, byWords]) if (marks.flat().some((differs) => differs)) return marks;
   return differing(ours, theirs, (a, b) => a.words === b.words && a.depth === b.depth);
+}
+
+/** Takes the marks from lines that the other side has too, at another place. */
+function withoutMoved(
+  ours: { words: string }[],
+  theirs: { words: string }[],
+  marks: [boolean[], boolean[]],
+): [boolean[], boolean[]] {
+  const [ofOurs, ofTheirs] = [[...marks[0]], [...marks[1]]];
+  ours.forEach(({ words }, at) => {
+    const place = theirs.findIndex((other, place) => ofTheirs[place] === true && other.words === words);
+    if (ofOurs[at] !== true || place < 0) return;
+    ofOurs[at] = false;
+    ofTheirs[place] = false;
+  });
+  return [ofOurs, ofTheirs];
 }
 
 /** What is on neither side of the longest common subsequence. */

@@ -193,6 +193,7 @@ export function queryPlan(query: string, own: Partial<QueryPlan> = {}): QueryPla
     planNode(1, "Hash Join", null),
     planNode(2, "Seq Scan", "lineitem", {
       rows: 52_000,
+      rows_off: 5_200,
       details: [`Filter: (l_comment ~~ '%${"x".repeat(300)}%')`],
     }),
     planNode(2, "Hash", null, { loops: 0, rows: 0 }),

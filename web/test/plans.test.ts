@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { planDifference, plansOf, rowsOff, stepName } from "../src/plans";
+import { planDifference, plansOf, stepName } from "../src/plans";
 import { planNode, queryPlan } from "./passes";
 
 /** A plan of steps with their depths. */
@@ -40,6 +40,13 @@ test("steps that only one plan has are marked", () => {
     [false, false, false, true],
   ]);
   expect(planDifference(one, { ...one })).toBeNull();
+  // The join has another order, and one table is read in another way.
+  const left = plan("d", [0, "Join", null], [1, "Scan", "a"], [1, "Scan", "b"], [1, "Scan", "c"]);
+  const right = plan("e", [0, "Join", null], [1, "Index", "c"], [1, "Scan", "b"], [1, "Scan", "a"]);
+  expect(planDifference(left, right)).toEqual([
+    [false, false, false, true],
+    [false, true, false, false],
+  ]);
 });
 
 test("texts are compared by their words, and only those of one form", () => {
@@ -54,13 +61,7 @@ test("texts are compared by their words, and only those of one form", () => {
   expect(planDifference(one, plan("b", [0, "Sort", null]))).toBeNull();
 });
 
-test("rows far from those planned are told, and steps are named", () => {
-  const node = planNode(0, "Index Scan", "lineitem", { index: "k", rows: 200 });
-  expect([stepName(node), rowsOff(node)]).toEqual(["Index Scan on lineitem using k", 20]);
-  expect(rowsOff({ ...node, rows: 1, rows_planned: 50 })).toBeCloseTo(0.02);
-  expect([
-    rowsOff({ ...node, rows: 60 }),
-    rowsOff({ ...node, loops: 0 }),
-    rowsOff({ ...node, rows: null }),
-  ]).toEqual([null, null, null]);
+test("steps are named", () => {
+  const node = planNode(0, "Index Scan", "lineitem", { index: "k" });
+  expect(stepName(node)).toBe("Index Scan on lineitem using k");
 });

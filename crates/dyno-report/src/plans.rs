@@ -5,7 +5,7 @@ use dyno_results::comparison::SidePlan;
 use dyno_results::document::{Report, Series};
 use dyno_results::event::{HookTime, Target};
 use dyno_results::format;
-use dyno_results::plan::{Plan, PlanNode, difference};
+use dyno_results::plan::{Plan, PlanDifference, PlanNode, difference};
 
 use crate::terminal::Terminal;
 use crate::text::{DOT, Paint, cut, pad_end, pad_start, visible, wrap};
@@ -50,7 +50,7 @@ pub fn of_run(report: &Report, query: &str, terminal: Terminal) -> Option<String
             &one(&title(plan, &where_run(report, series), product.as_deref()), plan, None, paint, terminal);
         let changed =
             before.zip(after).and_then(|(before, after)| Some((before, after, difference(before, after)?)));
-        if let Some((before, after, [of_before, of_after])) = changed {
+        if let Some((before, after, PlanDifference { marks: [of_before, of_after], .. })) = changed {
             text += &one("The plan changed. Before the passes:", before, Some(&of_before), paint, terminal);
             text += &one("After the passes:", after, Some(&of_after), paint, terminal);
         }
@@ -80,11 +80,15 @@ pub fn compared(base: &SidePlan, others: &[SidePlan], terminal: Terminal) -> Str
     };
     // Of several others the base is marked against the first.
     let of_first = others.first().and_then(marks);
-    let mut text = shown(base, of_first.as_ref().map(|[base, _]| base.as_slice()));
+    let mut text = shown(base, of_first.as_ref().map(|found| found.marks[0].as_slice()));
     for other in others {
         let found = marks(other);
-        text += &shown(other, found.as_ref().map(|[_, other]| other.as_slice()));
+        text += &shown(other, found.as_ref().map(|found| found.marks[1].as_slice()));
         text += &match (found, base.product == other.product) {
+            (Some(PlanDifference { is_order: true, .. }), _) => format!(
+                "{} and {} have the same steps in another order; {DIFFERS}marks those at another place.\n\n",
+                base.side, other.side
+            ),
             (Some(_), _) => {
                 format!("{DIFFERS}marks what only one of {} and {} has.\n\n", base.side, other.side)
             }
@@ -161,7 +165,7 @@ fn steps(
             let before = if line == 0 { format!("{}{figures}  ", mark(at)) } else { blank.clone() };
             lines.push(format!("{before}{pad}{text}"));
         }
-        if let Some(factor) = node.rows_off() {
+        if let Some(factor) = node.rows_off {
             let told = if factor >= 1.0 {
                 format!("! {} times as many rows as planned", format::short(factor))
             } else {
@@ -233,7 +237,8 @@ mod tests {
     #[test]
     fn steps_have_figures_and_what_differs_has_a_sign() {
         let mut far = node(1, "Seq Scan", Some("orders"));
-        (far.rows, far.details) = (Some(5000.0), vec!["Filter: (a \u{1b}[31m> 1)".to_owned(); 2]);
+        (far.rows, far.rows_off) = (Some(5000.0), Some(50.0));
+        far.details = vec!["Filter: (a \u{1b}[31m> 1)".to_owned(); 2];
         let one = side("a", "PostgreSQL", vec![node(0, "Sort", None), far], None);
         let mut index = node(1, "Index Scan", Some("orders"));
         (index.index, index.loops, index.rows) = (Some("orders_fk1".to_owned()), Some(0.0), Some(0.0));
@@ -267,6 +272,11 @@ mod tests {
         let (one, same) = (side("a", "PostgreSQL", steps(), None), side("b", "PostgreSQL", steps(), None));
         let text = compared(&one, &[same], Terminal::plain(80));
         assert!(text.contains("a and b have the same steps.") && !text.contains('≠'), "{text}");
+        let scans = |tables: [&str; 2]| tables.iter().map(|table| node(1, "Scan", Some(table))).collect();
+        let [left, right] =
+            [["x", "y"], ["y", "x"]].map(|tables| side("d", "PostgreSQL", scans(tables), None));
+        let text = compared(&left, &[right], Terminal::plain(80));
+        assert!(text.contains("d and d have the same steps in another order; ≠ marks"), "{text}");
         let other = side("c", "MySQL", vec![node(0, "Filter", None)], None);
         let text = compared(&one, &[other], Terminal::plain(80));
         assert!(text.contains("Plans of different products") && !text.contains('≠'), "{text}");

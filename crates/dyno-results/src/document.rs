@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::Event;
 use crate::latency::Latency;
 pub use crate::passes::{AnswerCounts, Passes, QueryTimes};
-use crate::plan::Plan;
+use crate::plan::{Plan, mark_rows_off};
 use crate::spec::RunSpec;
 pub use crate::speed_up::{QueryRatio, SpeedUp};
 pub use crate::timeline::{LoadColumns, Metric, PoolLoad, Timeline};
@@ -212,7 +212,9 @@ pub struct ShownPlan {
 impl ShownPlan {
     fn of(plan: &Plan) -> Self {
         let text = plan.text.clone().filter(|_| plan.nodes.is_empty());
-        Self { shape: plan.shape(), plan: Plan { text, ..plan.clone() } }
+        let mut plan = Plan { text, ..plan.clone() };
+        mark_rows_off(&mut plan.nodes);
+        Self { shape: plan.shape(), plan }
     }
 
     /// Whether it is of before the passes, and `other` says the same of after them.

@@ -58,6 +58,10 @@ pub struct PlanNode {
     /// adds them up.
     pub pages_hit: Option<u64>,
     pub pages_read: Option<u64>,
+    /// How many times as many rows there were as planned, where that is far off. A report fills it in ([`mark_rows_off`]); an event
+    /// has it not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows_off: Option<f64>,
 }
 
 impl PlanNode {
@@ -71,11 +75,42 @@ impl PlanNode {
 
     /// How many times as many rows there were as planned, where that is at least [`ROWS_OFF_MIN`] times more or fewer. Less than
     /// one row counts as one.
-    #[must_use]
-    pub fn rows_off(&self) -> Option<f64> {
+    fn far_off(&self) -> Option<f64> {
         let ran = self.loops? > 0.0;
         let factor = self.rows?.max(1.0) / self.rows_planned?.max(1.0);
         (ran && factor.max(1.0 / factor) >= ROWS_OFF_MIN).then_some(factor)
+    }
+
+    /// `Limit`, `Limit/Offset`, `STREAMING_LIMIT`: it stops those that it reads from as soon as it has its rows.
+    fn stops_early(&self) -> bool {
+        self.operation.to_lowercase().contains("limit")
+    }
+
+    /// Whether it reads all rows before it gives away its first, so that no limit above it stops those that it reads from.
+    fn reads_all(&self) -> bool {
+        let operation = self.operation.to_lowercase();
+        let is = |part: &&str| operation.contains(part);
+        // Both go on group by group.
+        let in_groups = ["incremental sort", "group aggregate"].iter().any(is);
+        let all = ["sort", "order_by", "top_n", "aggregate", "group_by", "temporary table"];
+        let builds_hash = matches!(operation.as_str(), "hash" | "parallel hash");
+        let is_group = operation.ends_with("groupaggregate");
+        builds_hash || !in_groups && !is_group && all.iter().any(is)
+    }
+}
+
+/// Marks the steps whose rows were far from those planned. Below a limit a step is stopped as soon as there are enough rows: that
+/// there are fewer than planned says nothing there.
+pub fn mark_rows_off(nodes: &mut [PlanNode]) {
+    // Of the steps above the next one: whether what they read may be stopped early.
+    let mut may_stop: Vec<bool> = Vec::new();
+    for node in nodes {
+        may_stop.truncate(node.depth as usize);
+        let is_stopped = may_stop.last().copied().unwrap_or(false);
+        node.rows_off = node.far_off().filter(|factor| *factor >= 1.0 || !is_stopped);
+        let below = node.stops_early() || is_stopped && !node.reads_all();
+        may_stop.resize(node.depth as usize, is_stopped);
+        may_stop.push(below);
     }
 }
 
@@ -111,29 +146,72 @@ impl Plan {
     }
 }
 
-/// Which lines of two plans have no counterpart in the other; `None` where their shapes are the same or cannot be compared.
+/// In what two plans differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanDifference {
+    /// Lines of each that the other has not; where both have the same lines, those that stand at another place.
+    pub marks: [Vec<bool>; 2],
+    /// Both have the same lines, in another order or below others.
+    pub is_order: bool,
+}
+
+/// In what two plans differ; `None` where their shapes are the same or cannot be compared.
 #[must_use]
-pub fn difference(one: &Plan, other: &Plan) -> Option<[Vec<bool>; 2]> {
+pub fn difference(one: &Plan, other: &Plan) -> Option<PlanDifference> {
     let (ours, theirs) = (one.lines(), other.lines());
     if !one.is_like(other) || ours == theirs {
         return None;
     }
     let by_label = differing(&ours, &theirs, |(_, one), (_, other)| one == other);
+    let is_told = |marks: &[Vec<bool>; 2]| marks.iter().flatten().any(|differs| *differs);
+    let only_one_has = without_moved(&ours, &theirs, by_label.clone());
+    if is_told(&only_one_has) {
+        return Some(PlanDifference { marks: only_one_has, is_order: false });
+    }
     // The same steps, which read from each other in another way.
-    let is_told = by_label.iter().flatten().any(|differs| *differs);
-    Some(if is_told { by_label } else { differing(&ours, &theirs, |one, other| one == other) })
+    let by_depth = || differing(&ours, &theirs, |one, other| one == other);
+    Some(PlanDifference { marks: if is_told(&by_label) { by_label } else { by_depth() }, is_order: true })
 }
 
-/// The first step in which each of two plans differs from the other; `None` as in [`difference`].
+/// Takes the marks from lines that the other side has too, at another place.
+fn without_moved(
+    ours: &[(u32, String)],
+    theirs: &[(u32, String)],
+    [mut of_ours, mut of_theirs]: [Vec<bool>; 2],
+) -> [Vec<bool>; 2] {
+    for (at, (_, line)) in ours.iter().enumerate() {
+        let is_moved = |place: &usize| of_theirs[*place] && theirs[*place].1 == *line;
+        let counterpart = (0..theirs.len()).find(is_moved).filter(|_| of_ours[at]);
+        if let Some(place) = counterpart {
+            (of_ours[at], of_theirs[place]) = (false, false);
+        }
+    }
+    [of_ours, of_theirs]
+}
+
+/// What is told first of the difference of two plans.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FirstDifference {
+    /// The first step of each that the other has not.
+    Steps([String; 2]),
+    /// Both have the same steps.
+    Order,
+}
+
+/// The first step of each of two plans that the other has not; `None` as in [`difference`].
 #[must_use]
-pub fn first_difference(one: &Plan, other: &Plan) -> Option<[String; 2]> {
-    let [ours, theirs] = difference(one, other)?;
+pub fn first_difference(one: &Plan, other: &Plan) -> Option<FirstDifference> {
+    let PlanDifference { marks: [ours, theirs], is_order } = difference(one, other)?;
     let first = |plan: &Plan, differs: &[bool]| {
         let at = differs.iter().position(|differs| *differs);
         let line = at.and_then(|at| plan.lines().into_iter().nth(at));
         line.map_or_else(|| "no such step".to_owned(), |(_, line)| line)
     };
-    Some([first(one, &ours), first(other, &theirs)])
+    Some(if is_order {
+        FirstDifference::Order
+    } else {
+        FirstDifference::Steps([first(one, &ours), first(other, &theirs)])
+    })
 }
 
 /// What is on neither side of the longest common subsequence.
@@ -241,7 +319,7 @@ mod tests {
         ] {
             let other = plan(other);
             assert_ne!(other.shape(), base.shape(), "{other:?}");
-            let [ours, theirs] = difference(&base, &other).unwrap();
+            let [ours, theirs] = difference(&base, &other).unwrap().marks;
             assert!(ours.iter().chain(&theirs).any(|differs| *differs), "{other:?}");
         }
         assert_eq!(text("").shape(), None);
@@ -250,11 +328,50 @@ mod tests {
     #[test]
     fn what_differs_is_marked_and_what_moved_is_not() {
         let [one, other] = [plan("Sort\n Join\n  Scan a\n  Scan b"), plan("Join\n Index a\n Scan b")];
-        let marks = difference(&one, &other).unwrap();
-        assert_eq!(marks, [vec![true, false, true, false], vec![false, true, false]]);
-        assert_eq!(first_difference(&one, &other).unwrap(), ["Sort", "Index on a"]);
+        let told = |one: &Plan, other: &Plan| first_difference(one, other).unwrap();
+        let steps = |[one, other]: [&str; 2]| FirstDifference::Steps([one.to_owned(), other.to_owned()]);
+        let found = difference(&one, &other).unwrap();
+        assert_eq!(found.marks, [vec![true, false, true, false], vec![false, true, false]]);
+        assert_eq!(told(&one, &other), steps(["Sort", "Index on a"]));
         let longer = plan("Sort\n Join\n  Scan a\n  Scan b\n  Scan c");
-        assert_eq!(first_difference(&one, &longer).unwrap(), ["no such step", "Scan on c"]);
+        assert_eq!(told(&one, &longer), steps(["no such step", "Scan on c"]));
+        // The join has another order, and one of the tables is read in another way.
+        let [left, right] = [
+            plan("Join\n Scan a\n Hash\n  Scan b\n Scan c"),
+            plan("Join\n Index c\n Hash\n  Scan b\n Scan a"),
+        ];
+        let found = difference(&left, &right).unwrap();
+        let expected = [vec![false, false, false, false, true], vec![false, true, false, false, false]];
+        assert_eq!((found.marks, found.is_order), (expected, false));
+        assert_eq!(told(&left, &right), steps(["Scan on c", "Index on c"]));
+        // Only the order, or only the nesting.
+        let base = plan("Join\n Scan a\n Scan b");
+        for other in ["Join\n Scan b\n Scan a", "Join\n Scan a\n  Scan b"] {
+            assert_eq!(told(&base, &plan(other)), FirstDifference::Order, "{other}");
+        }
+    }
+
+    #[test]
+    fn fewer_rows_than_planned_are_not_marked_where_a_limit_stops_a_step() {
+        let marked = |steps: &str, planned: f64, rows: f64| {
+            let mut nodes = plan(steps).nodes;
+            for node in &mut nodes {
+                (node.rows_planned, node.rows, node.loops) = (Some(planned), Some(rows), Some(1.0));
+            }
+            mark_rows_off(&mut nodes);
+            nodes.iter().map(|node| if node.rows_off.is_some() { '!' } else { '-' }).collect::<String>()
+        };
+        assert_eq!(marked("Join\n Scan a\n Scan b", 1000.0, 10.0), "!!!");
+        assert_eq!(marked("Limit\n Join\n  Scan a\n  Scan b", 1000.0, 10.0), "!---");
+        assert_eq!(marked("Limit\n Join\n  Scan a\n  Scan b", 10.0, 1000.0), "!!!!");
+        assert_eq!(marked("STREAMING_LIMIT\n SEQ_SCAN a", 1000.0, 10.0), "!-");
+        // What is sorted or hashed is read to its end.
+        assert_eq!(marked("Limit\n Sort\n  Join\n   Scan a", 1000.0, 10.0), "!-!!");
+        assert_eq!(marked("Limit\n Join\n  Scan a\n  Hash\n   Scan b", 1000.0, 10.0), "!---!");
+        assert_eq!(marked("Limit\n GroupAggregate\n  Scan a", 1000.0, 10.0), "!--");
+        assert_eq!(marked("TOP_N\n SEQ_SCAN a", 1000.0, 10.0), "!!");
+        // Beside the limit, not below it.
+        assert_eq!(marked("Join\n Limit\n  Scan a\n Scan b", 1000.0, 10.0), "!!-!");
     }
 
     #[test]
@@ -263,7 +380,7 @@ mod tests {
         let same = text("ReadFromMergeTree (tpch.orders)\n Filter (id#9 > 42, 1.3 s)");
         assert_eq!((one.shape(), difference(&one, &same)), (same.shape(), None));
         let other = text("ReadFromMergeTree (tpch.lineitem)\nFilter (id#12 > 7, 2 s)");
-        assert_eq!(difference(&one, &other).unwrap(), [vec![true, false], vec![true, false]]);
+        assert_eq!(difference(&one, &other).unwrap().marks, [vec![true, false], vec![true, false]]);
         // Of a query that was executed.
         let executed = Plan { executed: true, ..other.clone() };
         assert_eq!(difference(&one, &executed), None);
@@ -299,10 +416,10 @@ mod tests {
             loops: Some(loops),
             ..PlanNode::default()
         };
-        assert_eq!(node(10.0, 100.0, 1.0).rows_off(), Some(10.0));
-        assert_eq!(node(500.0, 5.0, 1.0).rows_off(), Some(0.01));
+        assert_eq!(node(10.0, 100.0, 1.0).far_off(), Some(10.0));
+        assert_eq!(node(500.0, 5.0, 1.0).far_off(), Some(0.01));
         for near in [node(10.0, 90.0, 1.0), node(3.0, 0.0, 1.0), node(500.0, 0.0, 0.0), PlanNode::default()] {
-            assert_eq!(near.rows_off(), None, "{near:?}");
+            assert_eq!(near.far_off(), None, "{near:?}");
         }
     }
 }

@@ -5,7 +5,7 @@ import { signOf } from "../charts/marks";
 import type { PlanNode, QueryPlan, Series } from "../document";
 import { type Child, el, icon } from "../dom";
 import { count, counted, latency, short } from "../format";
-import { planDifference, plansOf, rowsOff, stepName } from "../plans";
+import { planDifference, plansOf, stepName } from "../plans";
 import type { Lane } from "../scene";
 
 interface Side {
@@ -74,7 +74,7 @@ function shownOf(query: string, sides: Side[], base: Side): Shown[] {
 function queryPlans(query: string, all: Shown[]): HTMLElement {
   const differs = all.some(({ marks }) => marks?.some((mark) => mark) ?? false);
   const off = all.reduce(
-    (sum, { plan }) => sum + plan.nodes.filter((node) => rowsOff(node) !== null).length,
+    (sum, { plan }) => sum + plan.nodes.filter((node) => node.rows_off !== undefined).length,
     0,
   );
   const targets = all.filter(({ when }) => when === "");
@@ -137,12 +137,21 @@ function side({ lane, when, plan, marks }: Shown): HTMLElement {
 }
 
 function step(node: PlanNode, total: number | null, differs: boolean): HTMLElement {
-  const { time_ms, own_ms, rows, rows_planned, loops, pages_hit, pages_read, details } = node;
+  const {
+    time_ms,
+    own_ms,
+    rows,
+    rows_planned,
+    loops,
+    pages_hit,
+    pages_read,
+    details,
+    rows_off: factor,
+  } = node;
   const all = (each: number) => {
     const rows = Math.round(each * (loops === null || loops === 0 ? 1 : loops));
     return rows < 1000 ? count(rows) : short(rows);
   };
-  const factor = rowsOff(node);
   const figures: Child[] = [
     time_ms !== null && figure("time", latency(time_ms * 1e3)),
     own_ms !== null && figure("own", latency(own_ms * 1e3)),
@@ -159,11 +168,11 @@ function step(node: PlanNode, total: number | null, differs: boolean): HTMLEleme
     el(
       "div",
       { class: "step" },
-      differs && el("span", { class: "sign", title: "only in this plan" }, "≠ "),
+      differs && el("span", { class: "sign", title: "only in this plan, or at another place" }, "≠ "),
       el("b", {}, stepName(node)),
     ),
     el("div", { class: "step-figures" }, figures),
-    factor !== null &&
+    factor !== undefined &&
       el(
         "div",
         { class: "severity doubt" },

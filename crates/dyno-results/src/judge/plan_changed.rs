@@ -4,7 +4,7 @@ use super::evidence::series_subject;
 use crate::document::{Passes, QueryTimes, Report, Series};
 use crate::event::{Finding, HookTime, Severity};
 use crate::format;
-use crate::plan::first_difference;
+use crate::plan::{FirstDifference, first_difference};
 use crate::words::first_few;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
@@ -15,7 +15,7 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
 fn changed(report: &Report, series: &Series, passes: &Passes) -> Option<Finding> {
     let told = |query: &QueryTimes| {
         let plan = |when| report.plan(series, &query.query, (when, false));
-        let [before, after] = first_difference(plan(HookTime::Before)?, plan(HookTime::After)?)?;
+        let found = first_difference(plan(HookTime::Before)?, plan(HookTime::After)?)?;
         let time = |time: Option<&Option<f64>>| {
             time.copied()
                 .flatten()
@@ -25,7 +25,15 @@ fn changed(report: &Report, series: &Series, passes: &Passes) -> Option<Finding>
             [only] => format!("pass: {}", time(Some(only))),
             times => format!("first pass {}, last pass {}", time(times.first()), time(times.last())),
         };
-        Some(format!("{}: {before} before the passes, {after} after them ({times})", query.query))
+        let how = match found {
+            FirstDifference::Steps([before, after]) => {
+                format!("{before} before the passes, {after} after them")
+            }
+            FirstDifference::Order => {
+                "after the passes the same steps in another order than before them".to_owned()
+            }
+        };
+        Some(format!("{}: {how} ({times})", query.query))
     };
     let all: Vec<String> = passes.queries.iter().filter_map(told).collect();
     (!all.is_empty()).then(|| Finding {

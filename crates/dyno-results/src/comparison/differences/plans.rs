@@ -8,7 +8,7 @@ use crate::comparison::side::{Member, Side};
 use crate::document::{QueryTimes, Series};
 use crate::event::{HookTime, Severity};
 use crate::format;
-use crate::plan::first_difference;
+use crate::plan::{FirstDifference, first_difference};
 use crate::words::first_few;
 
 pub(super) const CODE: &str = "plan-changed";
@@ -58,12 +58,26 @@ fn changed(base: &(&Member, &Series), other: &(&Member, &Series), names: [&str; 
             let queries = &series.passes.as_ref()?.queries;
             queries.iter().find(|other| other.query == query.query)?.median_s
         };
-        let told = |step: String, side: &(&Member, &Series), name: &str| match time(side) {
-            Some(time) => format!("{} with {step} ({name})", format::latency_us(time * 1e6)),
+        let shown = |side: &(&Member, &Series)| time(side).map(|time| format::latency_us(time * 1e6));
+        let told = |step: String, side: &(&Member, &Series), name: &str| match shown(side) {
+            Some(time) => format!("{time} with {step} ({name})"),
             None => format!("{step} ({name})"),
         };
-        let [ours, theirs] = first_difference(&of_base, &of_other)?;
-        Some(format!("{}: {}, {}", query.query, told(ours, base, names[0]), told(theirs, other, names[1])))
+        let in_order = |side: &(&Member, &Series), name: &str| match shown(side) {
+            Some(time) => format!("{time} ({name})"),
+            None => format!("not run ({name})"),
+        };
+        let how = match first_difference(&of_base, &of_other)? {
+            FirstDifference::Steps([ours, theirs]) => {
+                format!("{}, {}", told(ours, base, names[0]), told(theirs, other, names[1]))
+            }
+            FirstDifference::Order => format!(
+                "{}, {}, the same steps in another order",
+                in_order(base, names[0]),
+                in_order(other, names[1])
+            ),
+        };
+        Some(format!("{}: {how}", query.query))
     };
     base.1.passes.iter().flat_map(|passes| &passes.queries).filter_map(of_query).collect()
 }

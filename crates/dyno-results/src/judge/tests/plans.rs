@@ -65,6 +65,25 @@ fn a_plan_that_is_another_behind_the_passes_is_found() {
 }
 
 #[test]
+fn the_same_steps_in_another_order_are_told_as_such() {
+    let steps = |when, tables: [&str; 2]| {
+        let mut told = plan("pg", when, "Seq Scan");
+        if let Event::Plan(plan) = &mut told {
+            let step = plan.nodes[0].clone();
+            let of = |table: &&str| PlanNode { object: Some((*table).to_owned()), ..step.clone() };
+            plan.nodes = tables.iter().map(of).collect();
+        }
+        told
+    };
+    let report = run(vec![
+        steps(HookTime::Before, ["orders", "lineitem"]),
+        steps(HookTime::After, ["lineitem", "orders"]),
+    ]);
+    let words = ["only: after the passes the same steps in another order than before them (first pass "];
+    must_find(&report, "plan-changed", Severity::Doubt, &words);
+}
+
+#[test]
 fn plans_that_are_alike_or_unknown_are_no_finding() {
     let [before, after] = [HookTime::Before, HookTime::After];
     let alike = vec![plan("pg", before, "Seq Scan"), plan("pg", after, "Seq Scan")];
