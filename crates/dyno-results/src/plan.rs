@@ -91,11 +91,11 @@ impl PlanNode {
         let operation = self.operation.to_lowercase();
         let is = |part: &&str| operation.contains(part);
         // Both go on group by group.
-        let in_groups = ["incremental sort", "group aggregate"].iter().any(|part| is(&part));
+        let in_groups = ["incremental sort", "group aggregate"].iter().any(is);
         let all = ["sort", "order_by", "top_n", "aggregate", "group_by", "temporary table"];
         let builds_hash = matches!(operation.as_str(), "hash" | "parallel hash");
         let is_group = operation.ends_with("groupaggregate");
-        builds_hash || !in_groups && !is_group && all.iter().any(|part| is(&part))
+        builds_hash || !in_groups && !is_group && all.iter().any(is)
     }
 }
 

@@ -69,6 +69,7 @@ fn add(plan: &Value, depth: u32, processes: f64, nodes: &mut Vec<PlanNode>) {
         own_ms: None,
         pages_hit: pages("Shared Hit Blocks"),
         pages_read: pages("Shared Read Blocks"),
+        rows_off: None,
     });
     let below = workers.map_or(processes, |workers| workers + 1.0);
     for child in plan.get("Plans").and_then(Value::as_array).into_iter().flatten() {
