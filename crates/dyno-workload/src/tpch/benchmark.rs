@@ -239,6 +239,10 @@ fn state(connection: &mut Connection) -> Result<State<Recipe>, QueryError> {
         _ if count < names.len() => {
             State::damaged(format!("{} of its tables are missing", names.len() - count))
         }
+        // Without keys a server takes them, but they are not the data that the queries are for.
+        Some(recipe) if recipe.scale().repeats_suppliers() => {
+            State::damaged(format!("at scale {} some parts have the same supplier twice", recipe.scale.0))
+        }
         Some(recipe) if others.iter().all(|other| other == first) => State::Ready(*recipe),
         _ => State::damaged("its tables were not made together"),
     })

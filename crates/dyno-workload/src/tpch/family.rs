@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::NAME;
 use super::benchmark::TpchBenchmark;
 use super::orders::Order;
+use super::schema::Scale;
 use crate::benchmark::{Benchmark, BenchmarkError};
 use crate::dataset::SizeError;
 use crate::family::{Family, Listed, ScaleOption};
@@ -68,6 +69,13 @@ impl TpchOptions {
                     "--scale={scale} is out of range: tpch takes {least} to {most} (a unit is about 1 GB)"
                 )))
             }
+            Some(ScaleOption(scale)) if Scale(scale).repeats_suppliers() => {
+                let [smaller, larger] = Scale(scale).nearest_without_repeats();
+                Err(SizeError::OutOfRange(format!(
+                    "--scale={scale} cannot be had: with so few suppliers, TPC-H's formula gives some parts the same supplier \
+                     twice, which the key of partsupp forbids; {smaller} and {larger} are near and can be had"
+                )))
+            }
             _ => Ok(()),
         }
     }
@@ -116,5 +124,21 @@ impl Family for TpchFamily {
     ) -> Result<Box<dyn Benchmark>, BenchmarkError> {
         options.check()?;
         Ok(Box::new(TpchBenchmark { queries, options }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scales_that_cannot_be_had_are_refused_with_those_that_can() {
+        let check = |scale| TpchOptions { scale: Some(ScaleOption(scale)), ..TpchOptions::default() }.check();
+        for (scale, near) in [(0.015, "0.0149 and 0.0151"), (0.012, "0.0119 and 0.0121")] {
+            let said = check(scale).unwrap_err().to_string();
+            assert!(said.starts_with(&format!("--scale={scale} ")) && said.contains(near), "{said}");
+        }
+        assert!(check(0.01).is_ok() && check(0.02).is_ok() && check(0.3).is_ok());
+        assert!(check(0.009).unwrap_err().to_string().contains("out of range"));
     }
 }

@@ -1,6 +1,7 @@
 //! The eight tables: columns, keys, indexes and sizes (TPC-H specification, clause 1.4). Text and arithmetic only.
 
 use dyno_target::product::Dialect;
+use tpchgen::generators::PartSuppGeneratorIterator;
 
 use super::family::Indexes;
 use crate::dataset::{self, ForeignKey, Index, Key, Kind, column};
@@ -9,6 +10,9 @@ use crate::dataset::{self, ForeignKey, Index, Key, Kind, column};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Scale(pub f64);
 
+/// Suppliers at scale 1, and suppliers that each part has.
+const SUPPLIERS: u64 = 10_000;
+const SUPPLIERS_PER_PART: usize = 4;
 /// Rows that travel together, about.
 const PART_ROWS: u64 = 50_000;
 /// Bytes of the tables for one unit of scale, as PostgreSQL stores them (1,391 MB at scale 1, PostgreSQL 15), and of keys
@@ -40,6 +44,33 @@ impl Scale {
     /// As many rows as the generator makes of so many at scale 1.
     fn of(self, base: u64) -> u64 {
         (base as f64 * self.0) as u64
+    }
+
+    /// Whether the formula for the suppliers of a part (clause 4.2.3) gives a part the same supplier twice, which the key
+    /// of partsupp forbids. That is so at some small scales where the number of suppliers is a multiple of 3.
+    pub(super) fn repeats_suppliers(self) -> bool {
+        // The distance between the suppliers of a part changes only once in as many parts as there are suppliers.
+        let mut parts =
+            (1..=Table::Partsupp.numbers(self)).step_by(Table::Supplier.numbers(self).max(1) as usize);
+        parts.any(|part| self.repeats_suppliers_of(part))
+    }
+
+    fn repeats_suppliers_of(self, part: u64) -> bool {
+        let supplier = |number: usize| {
+            PartSuppGeneratorIterator::select_part_supplier(part as i64, number as i64, self.0)
+        };
+        let suppliers: [i64; SUPPLIERS_PER_PART] = std::array::from_fn(supplier);
+        suppliers.iter().enumerate().any(|(at, supplier)| suppliers[..at].contains(supplier))
+    }
+
+    /// The next smaller and the next larger scale of one supplier less or more, and so on, that repeats none.
+    pub(super) fn nearest_without_repeats(self) -> [f64; 2] {
+        let count = Table::Supplier.numbers(self);
+        let scale = |suppliers: u64| suppliers as f64 / SUPPLIERS as f64;
+        let suits = |scale: &f64| !Self(*scale).repeats_suppliers();
+        let smaller = (1..count).rev().map(scale).find(suits);
+        let larger = (count + 1..).map(scale).find(suits);
+        [smaller.unwrap_or(self.0), larger.unwrap_or(self.0)]
     }
 
     /// Bytes that the data takes on a server, about.
@@ -85,7 +116,7 @@ impl Table {
         match self {
             Self::Region => 5,
             Self::Nation => 25,
-            Self::Supplier => scale.of(10_000),
+            Self::Supplier => scale.of(SUPPLIERS),
             Self::Customer => scale.of(150_000),
             Self::Part | Self::Partsupp => scale.of(200_000),
             Self::Orders | Self::Lineitem => scale.of(1_500_000),
@@ -252,6 +283,32 @@ mod tests {
                 assert_eq!(numbers % length, 0, "{table:?} at {scale:?}");
                 assert!(length <= 2 * PART_ROWS || scale == Scale(0.333), "{table:?} at {scale:?}: {length}");
             }
+        }
+    }
+
+    #[test]
+    fn scales_at_which_a_part_has_a_supplier_twice_are_known() {
+        // By tenths of a supplier, so that there are also scales with more than 20 parts for each.
+        for tenths in 1_000..=3_000 {
+            let scale = Scale(f64::from(tenths) / 100_000.0);
+            let mut parts = 1..=Table::Partsupp.numbers(scale);
+            assert_eq!(
+                scale.repeats_suppliers(),
+                parts.any(|part| scale.repeats_suppliers_of(part)),
+                "{scale:?}"
+            );
+        }
+        for scale in [0.012, 0.015, 0.0102, 0.0153].map(Scale) {
+            assert!(scale.repeats_suppliers(), "{scale:?}");
+            let [smaller, larger] = scale.nearest_without_repeats();
+            assert!(
+                smaller < scale.0 && scale.0 < larger && larger - smaller < 0.00025,
+                "{smaller} {larger}"
+            );
+            assert!(![smaller, larger].map(Scale).iter().any(|near| near.repeats_suppliers()), "{scale:?}");
+        }
+        for scale in [0.01, 0.02, 0.03, 0.1, 0.3, 1.0, 3.0, 10_000.0].map(Scale) {
+            assert!(!scale.repeats_suppliers(), "{scale:?}");
         }
     }
 
