@@ -124,6 +124,10 @@ pub fn find(typed: &str) -> Result<Selection, UnknownWorkload> {
     {
         found.retain(Name::is_family);
     }
+    // Of several families the names are enough, without those of their workloads.
+    let families: Vec<_> =
+        found.iter().filter(|name| name.is_family()).map(|name| name.selection.family).collect();
+    found.retain(|name| name.is_family() || !families.contains(&name.selection.family));
     match found.as_slice() {
         [only] => Ok(only.selection.clone()),
         [] => Err(UnknownWorkload::NoSuch {
@@ -346,6 +350,8 @@ mod tests {
         assert!(ambiguous.contains("tpcb/simple-update, tpcb/select-only"), "{ambiguous}");
         let of_two = find("select").unwrap_err().to_string();
         assert!(of_two.contains("tpcb/select-only") && of_two.contains("select_random_points"), "{of_two}");
+        let of_families = find("tpc").unwrap_err().to_string();
+        assert!(of_families.contains("could be tpcb, tpch;"), "{of_families}");
         assert!(find("update").is_err() && find("s").is_err() && find("sysbench/").is_err());
         let mistyped = find("tpcb/selct-only").unwrap_err().to_string();
         assert!(mistyped.contains("did you mean tpcb/select-only?"), "{mistyped}");

@@ -380,11 +380,12 @@ fn find(named: &str) -> Result<RunSpec, Failure> {
                 ))
             }
         }
-        (Some(spec), Err(_)) => Ok(spec),
         (None, Ok(_)) => Ok(of_workload(named)),
-        (None, Err(UnknownWorkload::Ambiguous { typed, candidates })) => {
+        // Also where one scenario begins so: `tpc` is the beginning of tpcb, and of tpch as well.
+        (_, Err(UnknownWorkload::Ambiguous { typed, candidates })) => {
             Err(UnknownWorkload::Ambiguous { typed, candidates }.into())
         }
+        (Some(spec), Err(UnknownWorkload::NoSuch { .. })) => Ok(spec),
         (None, Err(UnknownWorkload::NoSuch { nearest, .. })) => {
             let scored = |name: &'static str| (registry::likeness(named, name), name);
             let specs = BUILT_IN.iter().map(|(name, _)| scored(name)).filter(|(like, _)| *like > 0.85);
