@@ -289,8 +289,8 @@ pub struct StreamSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tries: Option<u32>,
 
-    /// Cancel a statement on the server that takes longer, and count its transaction as cancelled [default: no limit within
-    /// a stage]
+    /// Cancel a statement on the server that takes longer, and count its transaction as cancelled [default: 5 minutes for
+    /// query sets, else no limit within a stage]
     #[arg(long, value_name = "TIME", help_heading = "Workload")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_limit: Option<Time>,
