@@ -94,19 +94,17 @@ impl Server {
     pub(crate) fn create_user(&self, what: &str) -> String {
         let user = format!("{}_{what}", self.database);
         let mut administrator = self.open();
-        let created = match self.is_mysql() {
-            true => ["'%'", "localhost"]
-                .map(|host| {
-                    vec![
-                        format!("DROP USER IF EXISTS {user}@{host}"),
-                        format!("CREATE USER {user}@{host} IDENTIFIED BY 'x'"),
-                    ]
-                })
-                .concat(),
-            false => vec![format!("DROP ROLE IF EXISTS {user}"), format!("CREATE ROLE {user} LOGIN")],
-        };
-        for sql in created {
-            administrator.execute(&sql).unwrap();
+        match &self.kind {
+            Kind::MySql(server) => {
+                for host in ["%", "localhost"] {
+                    administrator.execute(&format!("DROP USER IF EXISTS {user}@'{host}'")).unwrap();
+                    server.make_user(&user, host, "x");
+                }
+            }
+            Kind::Postgres(_) => {
+                administrator.execute(&format!("DROP ROLE IF EXISTS {user}")).unwrap();
+                administrator.execute(&format!("CREATE ROLE {user} LOGIN")).unwrap();
+            }
         }
         user
     }

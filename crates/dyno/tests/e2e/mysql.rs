@@ -32,9 +32,8 @@ pub(crate) fn start(product: MysqlProduct, settings: &[&str]) -> Option<Mysql> {
 /// The slow tests run as another process, which shares the server of the fast ones.
 fn add_user(server: &Mysql) {
     let user = prefixed("teller");
-    server.sql(&format!(
-        "CREATE USER IF NOT EXISTS {user} IDENTIFIED BY '{PASSWORD}'; GRANT ALL ON *.* TO {user}"
-    ));
+    server.make_user(&user, "%", PASSWORD);
+    server.sql(&format!("GRANT ALL ON *.* TO {user}"));
 }
 
 /// Makes a database; returns its URL, with a password.

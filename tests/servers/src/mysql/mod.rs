@@ -263,6 +263,21 @@ impl Mysql {
         succeed(self.client("root", &self.password).args(["-e", sql]))
     }
 
+    /// Makes a user, unless there is one. While others change its schema, seekdb may refuse that as if there were such a user, so it
+    /// is asked until there is.
+    pub fn make_user(&self, name: &str, host: &str, password: &str) {
+        let make = format!("CREATE USER IF NOT EXISTS '{name}'@'{host}' IDENTIFIED BY '{password}'");
+        let count = format!("SELECT count(*) FROM mysql.user WHERE user = '{name}' AND host = '{host}'");
+        let mut patience = Patience::new(PAUSE);
+        loop {
+            let made = attempt(self.client("root", &self.password).args(["-e", &make]));
+            if self.sql(&count).trim() == "1" {
+                return;
+            }
+            assert!(patience.pause(), "{} makes no user {name}: {made:?}", self.setup.product);
+        }
+    }
+
     /// Ends the server as a crash would.
     pub fn kill(&mut self) {
         let process = &mut self.own().process;
