@@ -160,6 +160,9 @@ fn statistics_count_what_was_done() {
         .execute("CREATE TABLE counted (x int); INSERT INTO counted SELECT generate_series(1, 5000)")
         .unwrap();
     worker.execute("CHECKPOINT").unwrap();
+    // The log's position is known at once.
+    let soon = statistics.read(&mut session).unwrap();
+    assert!(soon["wal_bytes_total"] - before["wal_bytes_total"] > 100_000.0, "{soon:?}");
     // A session hands its counts in once a second at most, and at its end.
     drop(worker);
     let mut open = server.tcp("user=postgres");

@@ -107,11 +107,10 @@ impl StatisticsViews {
         let here = "WHERE datname = current_database()";
         let mut candidates = vec![self.select("pg_stat_database", DATABASE, here)];
         candidates.push(self.select("pg_stat_wal", WAL, ""));
-        if !self.has("pg_stat_wal", "wal_bytes") {
-            // Before 14 the log's own position serves; a standby has none.
-            let position = "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') AS wal_bytes_total";
-            candidates.push(Some(position.to_owned()));
-        }
+        // Sessions report to the view about once a second, so that short work would seem to have made none. The log's own position
+        // does not lag. A standby refuses to tell it, and has the view's bytes.
+        let position = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') AS wal_bytes_total";
+        candidates.push(Some(position.to_owned()));
         candidates.push(self.select("pg_stat_checkpointer", CHECKPOINTER, ""));
         if !self.has("pg_stat_checkpointer", "num_timed") {
             candidates.push(self.select("pg_stat_bgwriter", WRITER_WITH_CHECKPOINTER, ""));
