@@ -95,7 +95,7 @@ fn texts(sides: &[Side], shared: &SharedParts<'_>) -> Option<Difference> {
     Some(Difference { text: format!("{}: {} differ", TEXTS.name, shortened(&other)), ..difference })
 }
 
-/// Queries whose answers differ from those of the first side that kept any.
+/// Queries whose answers differ from those of the base.
 fn answers(sides: &[Side], shared: &SharedParts<'_>) -> Option<Difference> {
     let against_base = |side: usize| {
         let differing = differing(&shared.sides[shared.base], &shared.sides[side]);
