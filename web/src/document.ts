@@ -32,7 +32,17 @@ export interface Report {
   /** Systems of one target side by side; absent where each target has one. */
   variants?: Variants;
   findings: Finding[];
+  /** What to quote of each series, in their order. */
+  quotes: Quote[];
   notices: Notice[];
+}
+
+export interface Quote {
+  target: string;
+  series: string;
+  text: string;
+  /** Empty where nothing is to be quoted. */
+  stages: number[];
 }
 
 export interface NotDone {
@@ -317,6 +327,7 @@ export interface Size {
 export interface Peak {
   stage: number;
   clients: number;
+  /** Of a search without an interval. */
   throughput: Estimate;
   clients_indistinguishable: number[];
   /** The others of them in words: `1–16`; null where there are none. */

@@ -189,6 +189,7 @@ export function duelReport(plan: Partial<DuelPlan> = {}): WrittenReport {
         advice: "Use longer steps.",
       },
     ],
+    quotes: [],
     notices: [],
   };
 }

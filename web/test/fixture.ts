@@ -150,6 +150,7 @@ export function emptyReport(): WrittenReport {
     hooks: [],
     lost: [],
     findings: [],
+    quotes: [],
     notices: [],
   };
 }
@@ -467,6 +468,7 @@ function evidence(seconds: number): Omit<WrittenReport, "series" | "stages" | "t
         advice: "Choose a scale above the highest number of clients.",
       },
     ],
+    quotes: [],
     notices: [{ target: "pg", stage: null, text: "Synthetic test data: nothing here was measured." }],
   };
 }

@@ -113,6 +113,7 @@ export function passesReport(plan: Partial<PassesPlan> = {}): WrittenReport {
         advice: "do not use the times of these queries",
       },
     ],
+    quotes: [],
     notices: [],
   };
 }

@@ -143,6 +143,7 @@ pub(crate) fn without_timelines(report: &Report) -> Report {
         variants: report.variants.clone(),
         server_changes: report.server_changes.clone(),
         findings: report.findings.clone(),
+        quotes: report.quotes.clone(),
         notices: report.notices.clone(),
     }
 }
@@ -316,6 +317,7 @@ mod tests {
             query_failures: Vec::new(),
             plans: vec![],
             findings: vec![],
+            quotes: Vec::new(),
             notices: vec![Notice { target: None, stage: None, text: HOSTILE.to_owned() }],
         }
     }

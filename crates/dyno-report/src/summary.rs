@@ -44,6 +44,7 @@ pub fn render(report: &Report, report_path: Option<&Path>, terminal: Terminal) -
     notices(report, &names, &mut sheet);
     findings::rows(&report.findings, &mut sheet);
     ending(report, report_path, &mut sheet);
+    quotes(report, &mut sheet);
     sheet.into_lines().join("\n") + "\n"
 }
 
@@ -237,5 +238,12 @@ fn ending(report: &Report, report_path: Option<&Path>, sheet: &mut Sheet) {
             sheet.row("", &text);
         }
         None => sheet.row("report", &text),
+    }
+}
+
+/// The figure to quote of each series, or why none: last, where a reader looks first.
+fn quotes(report: &Report, sheet: &mut Sheet) {
+    for quote in &report.quotes {
+        sheet.wide(&format!("quote: {}", visible(&quote.text)), Paint::strong);
     }
 }

@@ -223,6 +223,12 @@ impl Sheet {
         self.lines.push(format!("{}{text}", self.paint.label(&label)));
     }
 
+    /// Running text from the left edge on, beneath no label.
+    pub(crate) fn wide(&mut self, text: &str, paint: impl Fn(Paint, &str) -> String) {
+        let lines = wrap(text, self.width);
+        self.lines.extend(lines.iter().map(|line| paint(self.paint, line)));
+    }
+
     pub(crate) fn into_lines(self) -> Vec<String> {
         self.lines
     }

@@ -68,8 +68,8 @@ fn two_targets_stand_side_by_side() {
               TPS    my  1.15k  2.20k  3.98k  6.26k  7.58k  6.46k
               p99 ms pg   1.23   1.30   1.44   1.83   3.02   7.07
               p99 ms my   2.26   2.37   2.61   3.32   5.51   12.9
-              pg  peak 13.8k ±1.0% at 16
-              my  peak 7.58k ±0.8% at 16
+              pg  peak 13.8k at 16
+              my  peak 7.58k at 16
     hold      pg  8 clients, closed loop · 12 s   11,384 TPS ±0.4%   p50 667 µs   p90 1.2 ms   p99 1.8 ms   p99.9 8.4 ms
               my  8 clients, closed loop · 12 s   6,266 TPS ±0.4%    p50 1.2 ms   p90 2.2 ms   p99 3.3 ms   p99.9 15 ms
     costs                                   pg               my
@@ -90,8 +90,8 @@ fn two_targets_stand_side_by_side() {
               TPS    my  5.18k  9.88k  17.8k  28.1k  33.9k  29.0k
               p99 ms pg   0.28   0.29   0.32   0.41   0.68   1.57
               p99 ms my   0.50   0.53   0.58   0.74   1.23   2.87
-              pg  peak 61.4k ±0.8% at 16
-              my  peak 33.9k ±0.9% at 16
+              pg  peak 61.4k at 16
+              my  peak 33.9k at 16
     hold      pg  8 clients, closed loop · 12 s   50,974 TPS ±0.4%   p50 149 µs   p90 190 µs   p99 408 µs   p99.9 1.9 ms
               my  8 clients, closed loop · 12 s   28,003 TPS ±0.4%   p50 271 µs   p90 346 µs   p99 744 µs   p99.9 3.4 ms
     costs                                   pg               my
@@ -117,6 +117,10 @@ fn two_targets_stand_side_by_side() {
     command   dyno run
     report    /var/lib/dyno/runs/2026-11-20-1/report.html
               run 2026-11-20-1 · 3 min 14 s
+    quote: 11,384 TPS ±0.4% (pg: ingest, 8 clients, hold)
+    quote: 6,266 TPS ±0.4% (my: ingest, 8 clients, hold)
+    quote: 50,974 TPS ±0.4% (pg: join, 8 clients, hold)
+    quote: 28,003 TPS ±0.4% (my: join, 8 clients, hold)
     ");
 }
 
@@ -144,10 +148,8 @@ fn two_targets_together_over_a_pool_at_60_columns() {
               p99 ms my   2.60   5.75
               failed pg      4      4
               failed my      4      4
-              pg  highest 13.2k ±0.9% at 16, the peak may lie
-                  beyond
-              my  highest 7.26k ±0.8% at 16, the peak may lie
-                  beyond
+              pg  highest 13.2k at 16, the peak may lie beyond
+              my  highest 7.26k at 16, the peak may lie beyond
     hold      pg  8 clients over 12 connections, closed loop ·
                   12 s
                   11,390 TPS ±0.4%
@@ -191,10 +193,8 @@ fn two_targets_together_over_a_pool_at_60_columns() {
               p99 ms my   0.58   1.28
               failed pg      4      4
               failed my      4      4
-              pg  highest 59.2k ±0.8% at 16, the peak may lie
-                  beyond
-              my  highest 32.6k ±0.8% at 16, the peak may lie
-                  beyond
+              pg  highest 59.2k at 16, the peak may lie beyond
+              my  highest 32.6k at 16, the peak may lie beyond
     hold      pg  8 clients over 12 connections, closed loop ·
                   12 s
                   50,991 TPS ±0.4%
@@ -252,6 +252,10 @@ fn two_targets_together_over_a_pool_at_60_columns() {
     command   dyno run
     report    /var/lib/dyno/runs/2026-11-20-1/report.html
               run 2026-11-20-1 · 1 min 3 s
+    quote: 11,390 TPS ±0.4% (pg: ingest, 8 clients, hold)
+    quote: 6,260 TPS ±0.4% (my: ingest, 8 clients, hold)
+    quote: 50,991 TPS ±0.4% (pg: join, 8 clients, hold)
+    quote: 28,027 TPS ±0.4% (my: join, 8 clients, hold)
     ");
 }
 
@@ -275,8 +279,8 @@ fn a_lost_target_is_told_first_and_the_other_goes_on() {
               TPS    my  3.99k  6.24k
               p99 ms pg   1.44   1.83
               p99 ms my   2.60   3.34
-              pg  highest 11.4k ±0.9% at 8, the peak may lie beyond
-              my  highest 6.24k ±0.8% at 8, the peak may lie beyond
+              pg  highest 11.4k at 8, the peak may lie beyond
+              my  highest 6.24k at 8, the peak may lie beyond
     hold      pg  8 clients, closed loop · 4 s   11,394 TPS ±1.1%
                   p50 664 µs   p90 1.2 ms   p99 1.8 ms   p99.9 8.5 ms
               my  8 clients, closed loop · 4 s   6,285 TPS ±0.9%
@@ -297,7 +301,7 @@ fn a_lost_target_is_told_first_and_the_other_goes_on() {
               clients        4      8
               TPS    pg  32.4k  51.0k
               p99 µs pg    322    408
-              pg  highest 51.0k ±1.0% at 8, the peak may lie beyond
+              pg  highest 51.0k at 8, the peak may lie beyond
               my  no step was measured
     hold      pg  8 clients, closed loop · 4 s   50,796 TPS ±1.1%
                   p50 149 µs   p90 190 µs   p99 412 µs   p99.9 1.9 ms
@@ -324,6 +328,10 @@ fn a_lost_target_is_told_first_and_the_other_goes_on() {
     command   dyno run
     report    /var/lib/dyno/runs/2026-11-20-1/report.html
               run 2026-11-20-1 · 47 s
+    quote: 11,394 TPS ±1.1% (pg: ingest, 8 clients, hold)
+    quote: 6,285 TPS ±0.9% (my: ingest, 8 clients, hold)
+    quote: 50,796 TPS ±1.1% (pg: join, 8 clients, hold)
+    quote: nothing (my: join): nothing was measured
     ");
     let mut report = fold(&plan.events());
     report.run.outcome = Outcome::Incomplete;

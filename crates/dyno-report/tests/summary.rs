@@ -27,11 +27,11 @@ fn a_whole_run_at_120_columns() {
     target    embedded PostgreSQL 18.1 · production profile · 2 cores, 24 GiB, NVMe · same host as the driver
     prepare   tpcb scale 50 · 5,000,050 rows in 2 tables · 760 MiB                       4.1 s
     read      clients      1      2      4      8     16     32   tpcb/select-only
-              TPS      13.3k  25.4k  45.9k  72.1k  86.9k  74.6k   peak 86.9k ±0.8% at 16
+              TPS      13.3k  25.4k  45.9k  72.1k  86.9k  74.6k   peak 86.9k at 16
     hold      8 clients, closed loop · 12 s   72,087 TPS ±0.4%   p50 105 µs   p90 187 µs   p99 289 µs   p99.9 1.3 ms
               each transaction: 17 µs server CPU
     write     clients      1      2      4      8     16     32   tpcb/tpcb-like
-              TPS        640  1.22k  2.21k  3.46k  4.19k  3.60k   peak 4.19k ±0.8% at 16
+              TPS        640  1.22k  2.21k  3.46k  4.19k  3.60k   peak 4.19k at 16
     hold      8 clients, closed loop · 12 s   3,470 TPS ±0.4%    p50 2.2 ms   p90 3.9 ms   p99 6.0 ms   p99.9 28 ms
               each transaction: 357 µs server CPU
     verify    126,304 commits acknowledged, 126,304 found · four sums agree
@@ -42,6 +42,8 @@ fn a_whole_run_at_120_columns() {
     command   dyno run
     report    /var/lib/dyno/runs/2026-11-20-1/report.html
               run 2026-11-20-1 · 1 min 37 s
+    quote: 72,087 TPS ±0.4% (select-only, 8 clients, hold)
+    quote: 3,470 TPS ±0.4% (tpcb-like, 8 clients, hold)
     ");
 }
 
@@ -90,17 +92,13 @@ fn a_whole_run_at_80_columns() {
     target    embedded PostgreSQL 18.1 · production profile · 2 cores, 24 GiB,
               NVMe · same host as the driver
     prepare   tpcb scale 50 · 5,000,050 rows in 2 tables · 760 MiB             4.1 s
-    read      tpcb/select-only
-              clients      1      2      4      8     16     32
-              TPS      13.3k  25.4k  45.9k  72.1k  86.9k  74.6k
-              peak 86.9k ±0.8% at 16
+    read      clients      1      2      4      8     16     32   tpcb/select-only
+              TPS      13.3k  25.4k  45.9k  72.1k  86.9k  74.6k   peak 86.9k at 16
     hold      8 clients, closed loop · 12 s   72,087 TPS ±0.4%
               p50 105 µs   p90 187 µs   p99 289 µs   p99.9 1.3 ms
               each transaction: 17 µs server CPU
-    write     tpcb/tpcb-like
-              clients      1      2      4      8     16     32
-              TPS        640  1.22k  2.21k  3.46k  4.19k  3.60k
-              peak 4.19k ±0.8% at 16
+    write     clients      1      2      4      8     16     32   tpcb/tpcb-like
+              TPS        640  1.22k  2.21k  3.46k  4.19k  3.60k   peak 4.19k at 16
     hold      8 clients, closed loop · 12 s   3,470 TPS ±0.4%
               p50 2.2 ms   p90 3.9 ms   p99 6.0 ms   p99.9 28 ms
               each transaction: 357 µs server CPU
@@ -115,6 +113,8 @@ fn a_whole_run_at_80_columns() {
     command   dyno run
     report    /var/lib/dyno/runs/2026-11-20-1/report.html
               run 2026-11-20-1 · 1 min 37 s
+    quote: 72,087 TPS ±0.4% (select-only, 8 clients, hold)
+    quote: 3,470 TPS ±0.4% (tpcb-like, 8 clients, hold)
     ");
 }
 
@@ -132,7 +132,7 @@ fn a_narrow_terminal_folds_the_ladder() {
               TPS      13.3k  25.4k  45.9k  72.1k
               clients     16     32     64    128
               TPS      86.9k  74.6k  48.4k  27.0k
-              peak 86.9k ±0.8% at 16
+              peak 86.9k at 16
               saturated at 8 clients (72,087 TPS, p99
               289 µs), throughput no longer rises and
               latency does: nothing that was read was
@@ -147,7 +147,7 @@ fn a_narrow_terminal_folds_the_ladder() {
               TPS        641  1.22k  2.20k  3.48k
               clients     16     32     64    128
               TPS      4.20k  3.57k  2.33k  1.30k
-              peak 4.20k ±0.9% at 16
+              peak 4.20k at 16
               saturated at 8 clients (3,482 TPS, p99
               6.0 ms), throughput no longer rises and
               latency does: nothing that was read was
@@ -171,6 +171,10 @@ fn a_narrow_terminal_folds_the_ladder() {
     command   dyno run
     report    /var/lib/dyno/runs/2026-11-20-1/report.html
               run 2026-11-20-1 · 1 min 57 s
+    quote: 72,123 TPS ±0.4% (select-only, 8 clients,
+    hold)
+    quote: 3,467 TPS ±0.4% (tpcb-like, 8 clients,
+    hold)
     ");
 }
 
@@ -191,7 +195,7 @@ fn a_stopped_run_says_so_first() {
     read      tpcb/select-only
               clients       1       2       4       8      16
               TPS       13.3k   25.4k   45.9k   72.1k  86.7k*
-              highest 72.1k ±0.9% at 8, the peak may lie beyond
+              highest 72.1k at 8, the peak may lie beyond
               each transaction: 17 µs server CPU
               * stopped before its time was up
     verify    nothing was checked
@@ -199,6 +203,8 @@ fn a_stopped_run_says_so_first() {
     command   dyno run
     report    /var/lib/dyno/runs/2026-11-20-1/report.html
               run 2026-11-20-1 · 30 s
+    quote: nothing (select-only): the best of 5 steps is too high by chance, and no load was held
+    (--hold)
     ");
 }
 
@@ -234,10 +240,10 @@ fn a_ladder_without_a_hold() {
               driver
     prepare   tpcb scale 50 · 5,000,050 rows in 2 tables · 760 MiB                       4.1 s
     read      clients      1      2      4      8     16     32   tpcb/select-only
-              TPS      13.3k  25.4k  45.9k  72.1k  86.9k  74.6k   peak 86.9k ±0.8% at 16
+              TPS      13.3k  25.4k  45.9k  72.1k  86.9k  74.6k   peak 86.9k at 16
               each transaction: 14 µs server CPU
     write     clients      1      2      4      8     16     32   tpcb/tpcb-like
-              TPS        639  1.22k  2.20k  3.47k  4.19k  3.58k   peak 4.19k ±0.8% at 16
+              TPS        639  1.22k  2.20k  3.47k  4.19k  3.58k   peak 4.19k at 16
               each transaction: 292 µs server CPU
     verify    126,304 commits acknowledged, 126,304 found · four sums agree
     findings  doubt  shared-host  driver and server share 2 cores; the driver took 34% of them
@@ -247,6 +253,9 @@ fn a_ladder_without_a_hold() {
     command   dyno run
     report    /var/lib/dyno/runs/2026-11-20-1/report.html
               run 2026-11-20-1 · 1 min 12 s
+    quote: nothing (select-only): the best of 6 steps is too high by chance, and no load was held
+    (--hold)
+    quote: nothing (tpcb-like): the best of 6 steps is too high by chance, and no load was held (--hold)
     ");
 }
 
@@ -277,6 +286,8 @@ fn an_open_loop_shows_its_three_times() {
     command   dyno run
     report    /var/lib/dyno/runs/2026-11-20-1/report.html
               run 2026-11-20-1 · 35 s
+    quote: 500 TPS ±<0.1% (select-only, 500/s, hold)
+    quote: 500 TPS ±<0.1% (tpcb-like, 500/s, hold)
     ");
 }
 
@@ -287,14 +298,14 @@ fn errors_are_counted_by_code() {
               driver
     prepare   tpcb scale 50 · 5,000,050 rows in 2 tables · 760 MiB                       4.1 s
     read      clients      1      2      4      8     16     32   tpcb/select-only
-              TPS      13.3k  25.4k  45.9k  72.1k  86.9k  74.6k   peak 86.9k ±0.8% at 16
+              TPS      13.3k  25.4k  45.9k  72.1k  86.9k  74.6k   peak 86.9k at 16
               failed       4      4      4      4      4      4
     hold      8 clients, closed loop · 12 s   72,087 TPS ±0.4%
               p50 105 µs   p90 187 µs   p99 289 µs   p99.9 1.3 ms
               each transaction: 17 µs server CPU
               errors: 8 failed · 36 retried · 40001 ×36, 23505 ×8
     write     clients      1      2      4      8     16     32   tpcb/tpcb-like
-              TPS        640  1.22k  2.21k  3.46k  4.19k  3.60k   peak 4.19k ±0.8% at 16
+              TPS        640  1.22k  2.21k  3.46k  4.19k  3.60k   peak 4.19k at 16
               failed       4      4      4      4      4      4
     hold      8 clients, closed loop · 12 s   3,470 TPS ±0.4%
               p50 2.2 ms   p90 3.9 ms   p99 6.0 ms   p99.9 28 ms
@@ -309,6 +320,8 @@ fn errors_are_counted_by_code() {
     command   dyno run
     report    /var/lib/dyno/runs/2026-11-20-1/report.html
               run 2026-11-20-1 · 1 min 37 s
+    quote: 72,087 TPS ±0.4% (select-only, 8 clients, hold)
+    quote: 3,470 TPS ±0.4% (tpcb-like, 8 clients, hold)
     ");
 }
 
@@ -371,7 +384,7 @@ fn an_only_target_over_a_pool_tells_waits_and_where_it_gave_way() {
     read      tpcb/select-only
               clients      1      2      4      8     16     24     32
               TPS      13.3k  25.4k  45.9k  72.1k  71.8k  72.2k  72.3k
-              peak 72.3k ±0.8% at 32, indistinguishable from 8–24
+              peak 72.3k at 32, indistinguishable from 8–24
               saturated at 8 clients (72,087 TPS, p99 289 µs), throughput no longer rises and latency
               does: 8 of 8 connections
               wait       p50 316 µs   p90 561 µs   p99 866 µs   p99.9 4.0 ms

@@ -11,6 +11,7 @@ use crate::event::Event;
 use crate::latency::Latency;
 pub use crate::passes::{AnswerCounts, Passes, QueryTimes};
 use crate::plan::{Plan, mark_rows_off};
+pub use crate::quote::Quote;
 use crate::spec::RunSpec;
 pub use crate::speed_up::{QueryRatio, SpeedUp};
 pub use crate::timeline::{LoadColumns, Metric, PoolLoad, Timeline};
@@ -68,6 +69,8 @@ pub struct Report {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server_changes: Vec<event::ServerChanged>,
     pub findings: Vec<event::Finding>,
+    /// What to quote of each series, in their order.
+    pub quotes: Vec<Quote>,
     pub notices: Vec<event::Notice>,
 }
 
@@ -141,6 +144,13 @@ impl Report {
         }
     }
 
+    /// The report with these findings, and with what is then to be quoted.
+    #[must_use]
+    pub fn judged(self, findings: Vec<event::Finding>) -> Self {
+        let report = Self { findings, ..self };
+        Self { quotes: crate::quote::of(&report), ..report }
+    }
+
     #[must_use]
     pub fn target(&self, name: &str) -> Option<&event::Target> {
         self.targets.iter().find(|target| target.name == name)
@@ -159,6 +169,15 @@ impl Report {
     #[must_use]
     pub fn is_about(&self, subject: &event::Subject, system: &str) -> bool {
         subject.target.as_deref().is_none_or(|target| target == system || target == self.server_of(system))
+    }
+
+    /// Findings that weigh on a series: its own, and those of its system or of the run.
+    pub fn findings_of<'a>(&'a self, series: &'a Series) -> impl Iterator<Item = &'a event::Finding> {
+        self.findings.iter().filter(|finding| {
+            let of_series = finding.subject.series.as_ref();
+            self.is_about(&finding.subject, &series.target)
+                && of_series.is_none_or(|name| *name == series.name)
+        })
     }
 
     /// The machine of this role: `driver`, or the name of the target whose server runs on it.
@@ -296,7 +315,7 @@ pub struct Headline {
     pub stages: Vec<u32>,
     /// The one of them whose throughput is nearest to the headline's.
     pub stage: u32,
-    /// Of several stages their median, with the interval over them.
+    /// Of several stages their median, with the interval over them; of the best of several rungs without one.
     pub throughput: Estimate,
     /// Response time in an open loop or over a pool, else service time; of several stages the median of each figure.
     pub latency: Option<Percentiles>,
@@ -383,6 +402,7 @@ pub struct Peak {
     /// Stage where it was reached.
     pub stage: u32,
     pub clients: u32,
+    /// Of a search without an interval: the rung's own would be that of a rung that was not chosen for being the highest.
     pub throughput: Estimate,
     /// Client counts whose throughput cannot be told from the peak's (their intervals overlap), ascending, the
     /// peak itself included.
@@ -405,6 +425,21 @@ pub struct Estimate {
     pub samples: u32,
     /// Effective number of independent samples, after autocorrelation.
     pub effective_samples: Option<f64>,
+}
+
+/// Above this half-width, as a share of the mean, a figure is not known to within a factor of two.
+const HALF_WIDTH_KNOWN_MAX: f64 = 0.5;
+
+impl Estimate {
+    /// Without an interval: of the best of several, which is a little too high, and the interval of one says nothing of that.
+    pub(crate) fn without_interval(self) -> Self {
+        Self { half_width: None, effective_samples: None, ..self }
+    }
+
+    /// False where its interval says that it may be half as much, or less. Without an interval nothing says so.
+    pub(crate) fn is_known_within_two(&self) -> bool {
+        self.half_width.is_none_or(|half_width| half_width <= HALF_WIDTH_KNOWN_MAX * self.mean)
+    }
 }
 
 /// What came out of a stage.

@@ -22,7 +22,7 @@ use self::timeline::Timelines;
 use crate::document::{Report, Series, StageResult, Timeline};
 use crate::event::{self, Event, Stage, Stamped};
 use crate::passes::PassLoad;
-use crate::{passes, variants};
+use crate::{passes, quote, variants};
 
 /// The report of a whole run.
 #[must_use]
@@ -131,7 +131,8 @@ impl Fold {
         let mut report = self.told.clone();
         report.run.seconds = self.last_ms as f64 / 1000.0;
         let report = Report { series, stages, sizes: sizes::sizes(&self.told.data), ..report };
-        Report { variants: variants::of(&report), ..report }
+        let report = Report { variants: variants::of(&report), ..report };
+        Report { quotes: quote::of(&report), ..report }
     }
 
     /// What has come out of one stage so far.

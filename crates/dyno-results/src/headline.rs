@@ -41,6 +41,8 @@ pub(crate) fn of<'a>(series: &Series, find: impl Fn(u32) -> Option<&'a StageResu
         [only] => only.throughput?,
         _ => repeats::estimate(&means)?,
     };
+    let best = stages.iter().any(|result| is_best_of_several(series, result));
+    let throughput = if best { throughput.without_interval() } else { throughput };
     let off = |result: &StageResult| (result.throughput.map_or(0.0, |own| own.mean) - throughput.mean).abs();
     let middle = stages.iter().min_by(|left, right| off(left).total_cmp(&off(right)))?;
     let latencies: Vec<Percentiles> = stages.iter().filter_map(|result| result.latency().copied()).collect();
@@ -50,6 +52,11 @@ pub(crate) fn of<'a>(series: &Series, find: impl Fn(u32) -> Option<&'a StageResu
         throughput,
         latency: median_of_each(&latencies),
     })
+}
+
+/// Whether a stage stands for its series because it was the highest of several.
+pub(crate) fn is_best_of_several(series: &Series, result: &StageResult) -> bool {
+    result.stage.kind == StageKind::Ladder && series.ladder.len() > 1
 }
 
 fn median_of_each(repeats: &[Percentiles]) -> Option<Percentiles> {

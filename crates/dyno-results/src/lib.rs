@@ -15,6 +15,7 @@ pub mod judge;
 pub mod latency;
 pub mod passes;
 pub mod plan;
+mod quote;
 pub mod spec;
 mod speed_up;
 pub mod statistics;

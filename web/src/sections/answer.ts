@@ -48,6 +48,7 @@ export function masthead(report: Report, toggle: HTMLElement): HTMLElement {
   return el(
     "header",
     { class: "masthead" },
+    isLive(report) ? null : quotes(report),
     el(
       "div",
       { class: "imprint" },
@@ -81,6 +82,11 @@ export function masthead(report: Report, toggle: HTMLElement): HTMLElement {
       ),
     ),
   );
+}
+
+/** The first lines of the page: what to quote of each series, or why nothing. */
+function quotes(report: Report): Child[] {
+  return report.quotes.map(({ text }) => el("p", { class: "quote" }, el("b", {}, "quote: "), text));
 }
 
 export function outcome(report: Report): HTMLElement {
@@ -274,7 +280,9 @@ function headline(report: Report, series: Series, hold: StageResult | null): Chi
     { class: "headline" },
     el("span", { class: "figure" }, long(estimate.mean)),
     el("span", { class: "unit" }, "TPS"),
-    el("span", { class: "error", title: "half-width of the 95% interval" }, relativeError(estimate)),
+    // The best of several has no interval.
+    (hold?.throughput != null || !isSearch(series)) &&
+      el("span", { class: "error", title: "half-width of the 95% interval" }, relativeError(estimate)),
     el("span", { class: "how" }, how, !stage.complete && el("strong", {}, " (cut short)")),
   );
 }
@@ -351,11 +359,7 @@ function peakLine(report: Report, series: Series, hold: StageResult | null): Chi
   const parts: Child[] = [];
   if (hold?.throughput == null && alike === "" && peak.passed) return null;
   if (hold?.throughput != null) {
-    parts.push(
-      "Peak ",
-      el("strong", {}, `${short(peak.throughput.mean)} TPS`),
-      ` ${relativeError(peak.throughput)} at ${text}`,
-    );
+    parts.push("Peak ", el("strong", {}, `${short(peak.throughput.mean)} TPS`), ` at ${text}`);
   } else {
     parts.push(`At ${text}`);
   }

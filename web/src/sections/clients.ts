@@ -5,7 +5,7 @@ import type { Charts } from "../charts/chart";
 import { type ClientsChart, type Ladder, latencyAgainstLoad, throughputAgainstLoad } from "../charts/clients";
 import type { Peak, StageResult } from "../document";
 import { el, section } from "../dom";
-import { counted, latency, long, relativeError, short } from "../format";
+import { counted, latency, long, short } from "../format";
 import { askedText, holdOf, ladderOf, latencyName, latencyOf, metToTheEnd, seriesColour } from "../reading";
 import { type Lane, type Scene, seriesNames, seriesOfLane } from "../scene";
 import type { View } from "../state";
@@ -184,7 +184,7 @@ function besideWords({ label, rungs, peak, saturation }: Ladder): string {
 function peakText(rungs: StageResult[], peak: Peak): string {
   const rung = rungs.find(({ id }) => id === peak.stage);
   const at = rung === undefined ? counted(peak.clients, "client") : askedText(rung);
-  return `${short(peak.throughput.mean)} TPS ${relativeError(peak.throughput)} at ${at}`;
+  return `${short(peak.throughput.mean)} TPS at ${at}`;
 }
 
 function hiddenWords(scene: Scene, ladders: Ladder[]): string {

@@ -174,11 +174,10 @@ impl CachedRun {
             report.run.outcome = outcome;
             self.judged_ms = Some(now_ms);
         }
-        report.findings.clone_from(&self.findings);
         if live {
             report.run.reason = Some(GOING_ON.to_owned());
         }
-        report
+        report.judged(self.findings.clone())
     }
 }
 

@@ -135,8 +135,9 @@ fn cut_short(rungs: &[DrawnRung], sheet: &mut Sheet) {
 
 fn peak_text(report: &Report, series: &Series, rungs: usize) -> String {
     let Some(peak) = &series.peak else { return "peak unknown".to_owned() };
-    let figure =
-        format!("{} {}", format::short(peak.throughput.mean), format::relative_error(&peak.throughput));
+    // The best of several has no interval.
+    let error = peak.throughput.half_width.map(|_| format!(" {}", format::relative_error(&peak.throughput)));
+    let figure = format::short(peak.throughput.mean) + &error.unwrap_or_default();
     let at_peak = stages(report, &[peak.stage]);
     let rate = at_peak.first().and_then(|stage| stage.stage.rate_per_s());
     let is_met =

@@ -69,9 +69,9 @@ impl Gathering {
     pub fn finish(mut self) -> Evidence {
         let unfinished: Vec<u32> = self.under_way.keys().copied().collect();
         unfinished.into_iter().for_each(|stage| self.reduce(stage));
-        let mut report = self.fold.report();
-        report.findings = judge(&report);
-        Evidence { report, spreads: self.spreads }
+        let report = self.fold.report();
+        let findings = judge(&report);
+        Evidence { report: report.judged(findings), spreads: self.spreads }
     }
 
     fn reduce(&mut self, stage: u32) {

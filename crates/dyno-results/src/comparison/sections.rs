@@ -8,7 +8,7 @@ use super::metrics::{self, ComparedMetric};
 use super::side::{Figure, Member, Picked, Side, headlines, rungs};
 use super::spread::Spread;
 use crate::document::{Series, SpeedUp, StageResult};
-use crate::headline::{Demand, asked, strongest};
+use crate::headline::{Demand, asked, is_best_of_several, strongest};
 use crate::words::distinct;
 
 /// A series of all sides: for each side its runs that have it.
@@ -139,6 +139,9 @@ impl<'a> SharedParts<'a> {
         let same_load = first.is_some() && demands.all(|demand| demand == first);
         let row = |metric: &ComparedMetric| {
             let mut draft = self.of_picks((metric.key, metric.unit, metric.better), picks, metric.figure);
+            if kind == SectionKind::Headline {
+                self.without_intervals_of_the_best(picks, &mut draft.row);
+            }
             draft.primary = kind == SectionKind::Headline && matches!(metric.key, "throughput" | "pass");
             if self.are_passes() {
                 draft.row.name_per_query();
@@ -156,6 +159,16 @@ impl<'a> SharedParts<'a> {
             Section { kind, loads, same_load, rows: Vec::new() },
             metrics.iter().map(row).filter(is_told).collect(),
         )
+    }
+
+    /// Of the best of several steps no interval is told: that of the step is of one that nobody chose.
+    fn without_intervals_of_the_best(&self, picks: &[Picked<'a>], row: &mut FigureRow) {
+        for ((cell, picked), side) in row.cells.iter_mut().zip(picks).zip(&self.sides) {
+            let is_best = |result| side.iter().any(|(_, series)| is_best_of_several(series, result));
+            if picked.repeats() == 1 && picked.stages().any(|(_, result)| is_best(result)) {
+                cell.interval = None;
+            }
+        }
     }
 
     /// One figure of the stages that speak for each side.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::comparison::{Evidence, Member, SectionKind, Side, compare};
+use crate::comparison::{Cell, Evidence, Member, SectionKind, Side, compare};
 use crate::document::Report;
 use crate::event::Stamped;
 use crate::fixture::{Fixture, FixtureStage, clean_fixture, interval, wobble};
@@ -103,6 +103,11 @@ fn runs() -> Vec<(&'static str, Vec<Stamped>, Vec<u32>)> {
 
 /// What a comparison of the run with itself shows of each side: the stages, and the throughput.
 fn compared(report: &Report) -> (Vec<u32>, f64) {
+    let (stages, cell) = compared_cell(report);
+    (stages, cell.value.unwrap())
+}
+
+fn compared_cell(report: &Report) -> (Vec<u32>, Cell) {
     let member = Member { evidence: Arc::new(Evidence::of_report(report.clone())), target: "pg".to_owned() };
     let side = Side { name: "pg".to_owned(), members: vec![member], series: None };
     let comparison = compare(&[side.clone(), side], 0).unwrap();
@@ -110,7 +115,7 @@ fn compared(report: &Report) -> (Vec<u32>, f64) {
     assert_eq!(section.kind, SectionKind::Headline);
     let stages = section.loads[1].as_ref().unwrap().stages.iter().map(|reference| reference.stage);
     let throughput = section.rows.iter().find(|row| row.key == "throughput").unwrap();
-    (stages.collect(), throughput.cells[1].value.unwrap())
+    (stages.collect(), throughput.cells[1])
 }
 
 #[test]
@@ -158,4 +163,12 @@ fn report_list_findings_and_comparison_name_the_same_stages() {
             assert_eq!(judged, expected, "{what}: what findings are of");
         }
     }
+}
+
+#[test]
+fn a_comparison_has_no_interval_of_the_best_of_several() {
+    let mut fixture = started();
+    ladder(&mut fixture);
+    assert_eq!(compared_cell(&fold(&fixture.events)).1.interval, None);
+    assert!(compared_cell(&fold(&clean_fixture().events)).1.interval.is_some());
 }

@@ -57,6 +57,12 @@ pub(super) fn stage_name(result: &StageResult) -> String {
     }
 }
 
+/// What was asked of a stage: `8 clients`, `1,000/s`.
+pub(crate) fn load_words(result: &StageResult) -> String {
+    let of_rate = |rate_per_s| format!("{}/s", format::long(rate_per_s));
+    result.stage.rate_per_s().map_or_else(|| format::clients(result.stage.clients), of_rate)
+}
+
 /// What a target's settings come to; `None` where they were not read.
 pub(super) fn facts<'a>(report: &'a Report, target: &str) -> Option<&'a SettingFacts> {
     report.settings.iter().find(|settings| settings.target == target).map(|settings| &settings.facts)

@@ -1,32 +1,41 @@
 //! `noisy`: a headline figure that rests on too little, scatters too much, or contradicts the series' own ladder.
 
-use super::evidence::{headlines, stage_name};
-use super::gathered::gather_alike;
-use crate::document::{Peak, Report, Series, StageResult};
-use crate::event::{Arrival, Finding, Severity};
+use super::evidence::{headlines, load_words, stage_name};
+use super::gathered::{InStage, gather};
+use crate::document::{Estimate, Report, Series, StageResult};
+use crate::event::{Finding, Severity, StageKind};
 use crate::format;
+use crate::headline::{Demand, asked, rungs};
+use crate::statistics::peak;
 use crate::words::list;
 
 /// Above this half-width, as a share of the mean, a figure says little more than its order of magnitude.
 const HALF_WIDTH_SHARE_MAX: f64 = 0.15;
-/// By this share a hold may stay below what its ladder's peak was at least: a peak is the best of several rungs, and
-/// a little too high on average.
-const BELOW_PEAK_SHARE_MAX: f64 = 0.10;
+/// Up to this share of difference between a hold and its ladder's step, the intervals are only somewhat too narrow.
+const UNLIKE_SHARE_NOTE: f64 = 0.10;
 /// Fewer transactions than this make no rate.
 const TRANSACTIONS_MIN: u64 = 100;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
-    let advice = "measure for longer on a machine on which nothing else runs, and repeat the run before you rely on \
-                  the figure";
     let loads = headlines(report).into_iter().filter(|(_, result)| !result.stage.is_fixed_work());
-    gather_alike(report, ("noisy", Severity::Doubt, advice), loads, told)
+    gather(report, "noisy", loads.filter_map(|(series, result)| told(report, series, result)))
 }
 
 /// Everything that makes one stage's figure noisy.
-fn told(series: &Series, result: &StageResult) -> Option<String> {
-    let reasons: Vec<String> =
-        [few(result), scattered(result), below_peak(series, result)].into_iter().flatten().collect();
-    (!reasons.is_empty()).then(|| format!("in {} {}", stage_name(result), list(&reasons)))
+fn told<'a>(report: &Report, series: &'a Series, result: &'a StageResult) -> Option<InStage<'a>> {
+    let grave = [few(result), scattered(result)].into_iter().flatten().map(|told| (Severity::Doubt, told));
+    let all: Vec<(Severity, String)> = grave.chain(unlike_its_rung(report, series, result)).collect();
+    let severity = all.iter().map(|(severity, _)| *severity).max()?;
+    let reasons: Vec<String> = all.into_iter().map(|(_, told)| told).collect();
+    Some(InStage {
+        series,
+        result,
+        severity,
+        evidence: format!("in {} {}", stage_name(result), list(&reasons)),
+        advice: "measure for longer on a machine on which nothing else runs, and repeat the run before you rely on \
+                 the figure"
+            .to_owned(),
+    })
 }
 
 fn few(result: &StageResult) -> Option<String> {
@@ -48,24 +57,32 @@ fn scattered(result: &StageResult) -> Option<String> {
     })
 }
 
-/// Only a hold with the clients of the peak, or of a rung that cannot be told from it, is expected to be as fast.
-fn below_peak(series: &Series, result: &StageResult) -> Option<String> {
-    let peak = series.peak.as_ref().filter(|peak| as_loaded(peak, result))?;
-    let mean = result.throughput?.mean;
-    let at_least = peak.throughput.mean - peak.throughput.half_width?;
-    (mean < at_least * (1.0 - BELOW_PEAK_SHARE_MAX)).then(|| {
-        format!(
-            "throughput was {} below the {} TPS of its own ladder at {}",
-            format::share(1.0 - mean / peak.throughput.mean),
-            format::long(peak.throughput.mean),
-            format::clients(peak.clients)
-        )
-    })
+/// Where a hold and the steps of its own ladder with the same load differ by more than the intervals of both allow.
+fn unlike_its_rung(report: &Report, series: &Series, result: &StageResult) -> Option<(Severity, String)> {
+    if result.stage.kind != StageKind::Hold {
+        return None;
+    }
+    let own = result.throughput.filter(is_known)?;
+    let alike = asked(rungs(series, |id| report.stage(id)), Demand::of(&result.stage));
+    let beyond =
+        |rung: &Estimate| (own.mean - rung.mean).abs() - peak::uncertainty(&own) - peak::uncertainty(rung);
+    let known = alike.into_iter().filter_map(|rung| Some((rung, rung.throughput.filter(is_known)?)));
+    let (rung, other) = known
+        .filter(|(_, rung)| beyond(rung) > 0.0)
+        .max_by(|(_, left), (_, right)| beyond(left).total_cmp(&beyond(right)))?;
+    let share = own.mean / other.mean - 1.0;
+    let severity = if share.abs() > UNLIKE_SHARE_NOTE { Severity::Doubt } else { Severity::Note };
+    let direction = if share < 0.0 { "below" } else { "above" };
+    let told = format!(
+        "throughput was {} {direction} the {} TPS {} of its own ladder at {}, and the intervals do not meet",
+        format::share(share.abs()),
+        format::long(other.mean),
+        format::relative_error(&other),
+        load_words(rung)
+    );
+    Some((severity, told))
 }
 
-fn as_loaded(peak: &Peak, result: &StageResult) -> bool {
-    matches!(result.stage.arrival, Arrival::Closed { .. })
-        && result.stage.id != peak.stage
-        && (result.stage.clients == peak.clients
-            || peak.clients_indistinguishable.contains(&result.stage.clients))
+fn is_known(estimate: &Estimate) -> bool {
+    estimate.mean > 0.0 && estimate.half_width.is_some() && estimate.is_known_within_two()
 }

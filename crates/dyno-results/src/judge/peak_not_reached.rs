@@ -1,6 +1,6 @@
 //! `peak-not-reached`: the highest throughput lies at an end of the ladder, and a higher one may lie beyond.
 
-use super::evidence::series_subject;
+use super::evidence::{load_words, series_subject};
 use crate::document::{Report, Series, StageResult};
 use crate::event::{Finding, Severity};
 use crate::format;
@@ -30,9 +30,9 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
     let (evidence, advice) = if !passed {
         let evidence = format!(
             "throughput had not clearly stopped rising when the ladder ended at {}; highest was {} TPS at {}",
-            words(highest),
+            load_words(highest),
             format::long(peak.throughput.mean),
-            words(at_peak)
+            load_words(at_peak)
         );
         let advice = if of_rates {
             "extend the ramp to a higher rate, with --ramp"
@@ -44,7 +44,7 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
         let evidence = format!(
             "throughput was highest ({} TPS) at the ladder's lowest count, {}",
             format::long(peak.throughput.mean),
-            words(lowest)
+            load_words(lowest)
         );
         (evidence, "start the ladder with fewer clients, with --clients or --ramp")
     } else {
@@ -57,9 +57,4 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
         evidence,
         advice: advice.to_owned(),
     })
-}
-
-fn words(result: &StageResult) -> String {
-    let of_rate = |rate_per_s| format!("{}/s", format::long(rate_per_s));
-    result.stage.rate_per_s().map_or_else(|| format::clients(result.stage.clients), of_rate)
 }

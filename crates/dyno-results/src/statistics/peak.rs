@@ -1,7 +1,8 @@
 //! The peak of a ladder over clients: where it is, how sure that is, and whether the ladder has gone past it.
 //!
 //! The interval of a rung says how throughput varied within it, and nothing of what differs from one rung to the
-//! next (a checkpoint, another tenant). No rung is therefore taken to be known better than [`UNCERTAINTY_MIN`].
+//! next (a checkpoint, another tenant). No rung is therefore taken to be known better than [`UNCERTAINTY_MIN`]. One whose
+//! interval says that it may as well have been half as fast says nothing, and is left out.
 
 use super::saturation::LoadStep;
 use crate::document::{Estimate, Peak};
@@ -27,26 +28,29 @@ pub enum Passed {
     NoFurtherRise,
 }
 
-/// The peak of a ladder: the rung with the highest mean. `None` without rungs.
+/// The peak of a ladder: the rung with the highest mean of those that are known to within a factor of two. `None` without
+/// such rungs.
 ///
-/// Being the highest of several noisy means, the peak's own is a little too high on average; a hold at the same
-/// client count says what is sustained.
+/// Being the highest of several noisy means, the peak's own is a little too high on average, and has no interval; a hold
+/// at the same client count says what is sustained.
 #[must_use]
 pub fn peak(rungs: &[LoadStep]) -> Option<Peak> {
-    let rungs = ascending(rungs);
-    let best = highest(&rungs)?;
+    let known = ascending(rungs);
+    let best = highest(&known)?;
     let mut clients_indistinguishable: Vec<u32> =
-        rungs.iter().filter(|rung| upper(rung) >= lower(best)).map(|rung| rung.clients).collect();
+        known.iter().filter(|rung| upper(rung) >= lower(best)).map(|rung| rung.clients).collect();
     clients_indistinguishable.dedup();
     let mut tried: Vec<u32> = rungs.iter().map(|rung| rung.clients).collect();
+    tried.sort_unstable();
     tried.dedup();
+    let throughput = if rungs.len() > 1 { best.throughput.without_interval() } else { best.throughput };
     Some(Peak {
         indistinguishable_from: in_ranges(&tried, &clients_indistinguishable, best.clients),
         stage: best.stage,
         clients: best.clients,
-        throughput: best.throughput,
+        throughput,
         clients_indistinguishable,
-        passed: passed(&rungs).is_some(),
+        passed: passed(&known).is_some(),
     })
 }
 
@@ -68,8 +72,10 @@ fn in_ranges(tried: &[u32], alike: &[u32], peak: u32) -> Option<String> {
     (!ranges.is_empty()).then(|| ranges.join(", "))
 }
 
+/// The rungs that count, by their clients.
 fn ascending(rungs: &[LoadStep]) -> Vec<LoadStep> {
-    let mut rungs = rungs.to_vec();
+    let known = rungs.iter().copied().filter(|rung| rung.throughput.is_known_within_two());
+    let mut rungs: Vec<LoadStep> = known.collect();
     rungs.sort_by_key(|rung| (rung.clients, rung.stage));
     rungs
 }
@@ -111,7 +117,8 @@ fn upper(rung: &LoadStep) -> f64 {
     rung.throughput.mean + uncertainty(&rung.throughput)
 }
 
-fn uncertainty(estimate: &Estimate) -> f64 {
+/// Half-width of a rung when it is compared.
+pub(crate) fn uncertainty(estimate: &Estimate) -> f64 {
     match estimate.half_width {
         Some(half_width) => half_width.max(UNCERTAINTY_MIN * estimate.mean),
         None => UNCERTAINTY_UNKNOWN * estimate.mean,
@@ -192,8 +199,34 @@ mod tests {
 
     #[test]
     fn a_rise_hidden_in_noise_goes_on() {
-        let rungs = ladder(&[(1, 100.0, Some(60.0)), (2, 130.0, Some(60.0)), (4, 160.0, Some(60.0))]);
+        let rungs = ladder(&[(1, 100.0, Some(45.0)), (2, 130.0, Some(60.0)), (4, 160.0, Some(60.0))]);
         assert_eq!(passed(&rungs), None);
+    }
+
+    #[test]
+    fn the_best_of_several_has_no_interval_and_an_only_one_has_its_own() {
+        let rungs = [(2, 42_500.0, Some(2210.0)), (4, 41_000.0, Some(900.0))];
+        assert_eq!(peak(&ladder(&rungs)).unwrap().throughput.half_width, None);
+        assert_eq!(peak(&ladder(&rungs[..1])).unwrap().throughput.half_width, Some(2210.0));
+    }
+
+    #[test]
+    fn a_rung_that_is_not_known_within_a_factor_of_two_counts_for_nothing() {
+        // It is as good as the peak by its interval alone, and would be one among `1–16`.
+        let mut rungs = vec![(1, 842.0, Some(2493.0)), (2, 2600.0, Some(100.0)), (4, 2700.0, Some(100.0))];
+        let found = peak(&ladder(&rungs)).unwrap();
+        assert_eq!((found.clients, &found.clients_indistinguishable[..]), (4, &[2, 4][..]));
+        assert_eq!(found.indistinguishable_from.as_deref(), Some("2"));
+        // The highest mean of all, which may as well be half of it.
+        rungs.push((8, 9000.0, Some(4600.0)));
+        assert_eq!(peak(&ladder(&rungs)).unwrap().clients, 4);
+        // It is no evidence that the peak was passed either, and stands between ranges of neighbours.
+        rungs[3] = (8, 300.0, Some(200.0));
+        assert!(!peak(&ladder(&rungs)).unwrap().passed);
+        rungs.push((16, 2690.0, Some(100.0)));
+        assert_eq!(peak(&ladder(&rungs)).unwrap().indistinguishable_from.as_deref(), Some("2, 16"));
+        assert!(peak(&ladder(&rungs[..1])).is_none());
+        assert_eq!(passed(&ladder(&rungs[..1])), None);
     }
 
     #[test]

@@ -80,10 +80,12 @@ pub fn decide(steps: &[LoadStep]) -> Option<SaturationPoint> {
     let open = steps.iter().all(|step| step.rate_per_s.is_some());
     // Whoever took the processors made nothing fail that would not fail by itself.
     let failing = errors(&rising(steps, &order)).map(|sign| sign.placed(&order));
-    let undisturbed: Vec<usize> = order.iter().copied().filter(|index| !disturbed(steps, *index)).collect();
+    let known = order.iter().copied().filter(|index| steps[*index].throughput.is_known_within_two());
+    let (disturbed, undisturbed): (Vec<usize>, Vec<usize>) =
+        known.partition(|index| disturbed(steps, *index));
     let left = rising(steps, &undisturbed);
     let slow = if open { rate_not_met(&left) } else { flat::find(&left) };
-    let slow = slow.map(|sign| sign.without(order.len() - left.len()).placed(&undisturbed));
+    let slow = slow.map(|sign| sign.without(disturbed.len()).placed(&undisturbed));
     // The earliest counts, and of two at one step the one that needs no comparison.
     let load = |found: &SaturationPoint| steps[found.at].load();
     [failing, slow]

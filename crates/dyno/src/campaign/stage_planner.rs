@@ -296,17 +296,26 @@ fn best_of_ramp(measured: &[StageSum]) -> Option<StageOrder> {
     let steps = steps(measured);
     let good = match saturation::decide(&steps) {
         Some(SaturationPoint { last_good: Some(at), .. }) => steps.get(at),
-        _ => steps.iter().max_by(|a, b| a.throughput.mean.total_cmp(&b.throughput.mean)),
+        _ => peak(&steps)
+            .and_then(|peak| steps.iter().find(|step| step.stage == peak.stage))
+            .or(highest(&steps)),
     };
     let stage = good.map(|step| step.stage);
     let best = rungs_of(measured).find(|sum| Some(sum.id) == stage).or_else(|| rungs_of(measured).last())?;
     Some(best.order)
 }
 
-/// The clients of the best rung; where none could be measured, of the last one tried.
+/// The clients of the best rung, be it that none is well known; where none could be measured, of the last one tried.
 fn clients_at_peak(measured: &[StageSum]) -> u32 {
+    let steps = steps(measured);
+    let best = peak(&steps).map(|peak| peak.clients).or(highest(&steps).map(|step| step.clients));
     let tried = rungs_of(measured).last().map(|sum| sum.order.clients);
-    peak(&steps(measured)).map(|peak| peak.clients).or(tried).unwrap_or(1)
+    best.or(tried).unwrap_or(1)
+}
+
+/// The step of the highest mean, however well that is known.
+fn highest(steps: &[LoadStep]) -> Option<&LoadStep> {
+    steps.iter().max_by(|left, right| left.throughput.mean.total_cmp(&right.throughput.mean))
 }
 
 /// A warm-up before a ramp of the rate runs at its start.

@@ -133,7 +133,7 @@ fn still_reading(written: io::Result<()>) -> Result<bool, Failure> {
 
 /// A stored run with its findings as of now: one that was killed had no time to judge itself, and rules improve.
 pub(crate) fn judged(store: &Store, wanted: &str) -> Result<Report, Failure> {
-    let mut report = store.report(&store.find(wanted)?)?;
-    report.findings = judge(&report);
-    Ok(report)
+    let report = store.report(&store.find(wanted)?)?;
+    let findings = judge(&report);
+    Ok(report.judged(findings))
 }

@@ -1,0 +1,147 @@
+//! Which figure of a series is to be quoted, or why none: one answer for terminal, page and document.
+//!
+//! A figure is quoted that was not chosen for its height, is known to within a factor of two, and is not invalid. The best
+//! step of a ladder is no such figure.
+
+use serde::Serialize;
+
+use crate::document::{Estimate, Report, Series, StageResult};
+use crate::event::{Severity, StageKind};
+use crate::format;
+use crate::headline::is_best_of_several;
+use crate::judge::evidence::load_words;
+use crate::passes::Passes;
+use crate::words::{distinct, list};
+
+/// What to quote of a series.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Quote {
+    pub target: String,
+    pub series: String,
+    /// `3,340 TPS ±36% (tpcb-like, 8 clients, hold)`; or `nothing (tpcb-like): ` and why.
+    pub text: String,
+    /// Ids of the stages that the figure is of; empty where nothing is to be quoted.
+    pub stages: Vec<u32>,
+}
+
+/// One for each series, in their order.
+pub(crate) fn of(report: &Report) -> Vec<Quote> {
+    report.series.iter().map(|series| of_series(report, series)).collect()
+}
+
+fn of_series(report: &Report, series: &Series) -> Quote {
+    let name = name(report, series);
+    let (text, stages) = match figure(report, series) {
+        Ok(Figure { value, how, stages }) => (format!("{value} ({name}, {how})"), stages),
+        Err(why) => (format!("nothing ({name}): {why}"), Vec::new()),
+    };
+    Quote { target: series.target.clone(), series: series.name.clone(), text, stages }
+}
+
+struct Figure {
+    /// `3,340 TPS ±36%`
+    value: String,
+    /// `8 clients, hold`
+    how: String,
+    stages: Vec<u32>,
+}
+
+/// The figure, or why there is none.
+fn figure(report: &Report, series: &Series) -> Result<Figure, String> {
+    let invalid = report.findings_of(series).filter(|finding| finding.severity == Severity::Invalid);
+    let codes = distinct(invalid.map(|finding| finding.code.as_str()));
+    if !codes.is_empty() {
+        return Err(format!("invalid, see {}", list(&codes)));
+    }
+    if let Some(passes) = &series.passes {
+        return of_passes(report, passes);
+    }
+    let nothing = || "nothing was measured".to_owned();
+    let headline = series.headline.as_ref().ok_or_else(nothing)?;
+    let results: Vec<&StageResult> = headline.stages.iter().filter_map(|id| report.stage(*id)).collect();
+    let first = *results.first().ok_or_else(nothing)?;
+    no_level(series, first)?;
+    known(&headline.throughput)?;
+    Ok(Figure {
+        value: format::throughput(&headline.throughput),
+        how: format!("{}, {}", load_words(first), repeated(&results)),
+        stages: headline.stages.clone(),
+    })
+}
+
+/// Why stages have no level that could be quoted, where that is so.
+fn no_level(series: &Series, first: &StageResult) -> Result<(), String> {
+    if is_best_of_several(series, first) {
+        let steps = series.ladder.len();
+        return Err(format!(
+            "the best of {steps} steps is too high by chance, and no load was held (--hold)"
+        ));
+    }
+    match first.stage.kind {
+        StageKind::Ramp => Err("a ramp has no level; --duration or --hold holds a load".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+fn known(throughput: &Estimate) -> Result<(), String> {
+    if throughput.mean <= 0.0 {
+        return Err("no transaction ended well".to_owned());
+    }
+    let figure = || format::throughput(throughput);
+    match throughput.half_width {
+        None => Err(format!("{}: too short to say how far it can be trusted", figure())),
+        Some(_) if !throughput.is_known_within_two() => {
+            Err(format!("{} is not known to within a factor of two", figure()))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+/// `hold`, `median of 3 holds`, `hold that was cut short`
+fn repeated(results: &[&StageResult]) -> String {
+    let noun = results.first().map_or("stage", |first| match first.stage.kind {
+        StageKind::Ladder => "step",
+        _ => first.stage.noun(),
+    });
+    let cut = results.iter().any(|result| !result.complete);
+    let cut = if cut { " cut short" } else { "" };
+    match results {
+        [_] => format!("{noun}{cut}"),
+        several => format!("median of {} {noun}s{cut}", several.len()),
+    }
+}
+
+/// Of a query set the seconds of a pass.
+fn of_passes(report: &Report, passes: &Passes) -> Result<Figure, String> {
+    let total_s = passes.total_s.ok_or_else(|| {
+        let ran = passes.queries.iter().filter(|query| query.median_s.is_some()).count();
+        format!("{ran} of {} ended well", format::queries(passes.queries.len()))
+    })?;
+    let made = match passes.stages.len() {
+        1 => "one pass".to_owned(),
+        several => format!("median of {several} passes"),
+    };
+    let cut = passes.stages.iter().filter_map(|id| report.stage(*id)).any(|pass| !pass.complete);
+    let cut = if cut { " cut short" } else { "" };
+    Ok(Figure {
+        value: format!("{} a pass", format::latency_us(total_s * 1e6)),
+        how: format!(
+            "{}, {}, {made}{cut}",
+            format::queries(passes.queries.len()),
+            format::clients(passes.clients)
+        ),
+        stages: passes.stages.clone(),
+    })
+}
+
+/// `tpcb-like`, `pg: tpcb-like`; the series' own name where several have the workload.
+fn name(report: &Report, series: &Series) -> String {
+    let same = |other: &&Series| (&other.target, &other.workload) == (&series.target, &series.workload);
+    let workload = series.workload.rsplit('/').next().filter(|name| !name.is_empty());
+    let only = report.series.iter().filter(same).count() == 1;
+    let name = workload.filter(|_| only).unwrap_or(&series.name);
+    if report.targets.len() > 1 { format!("{}: {name}", series.target) } else { name.to_owned() }
+}
+
+#[cfg(test)]
+mod tests;
