@@ -8,6 +8,11 @@ use super::side::{Member, Side};
 use crate::event::Data;
 use crate::words::distinct;
 
+/// Servers give their files room by pages, the largest of which have so many bytes.
+const PAGE_BYTES: f64 = 16_384.0;
+/// What the time of a preparation is told to.
+const STEP_S: f64 = 0.001;
+
 /// One table for each family of workloads that the base and another side have data of.
 pub(super) fn compare(sides: &[Side], base: usize) -> Vec<DataComparison> {
     let of_base = sides.get(base).into_iter().flat_map(|side| &side.members);
@@ -23,22 +28,24 @@ pub(super) fn family(workload: &str) -> &str {
 
 fn of_family(sides: &[Side], base: usize, family: &str) -> Option<DataComparison> {
     type OfMember = fn(&Member, &str) -> Option<f64>;
-    let known = |figure: OfMember| -> Vec<Option<SideFigure>> {
+    let known = |figure: OfMember, resolution: OfMember| -> Vec<Option<SideFigure>> {
         let side = |side: &Side| {
             let figures = side.members.iter().map(|member| Some((figure(member, family)?, None)));
-            SideFigure::of(&figures.collect::<Vec<_>>())
+            let known = SideFigure::of(&figures.collect::<Vec<_>>())?;
+            let resolutions = side.members.iter().filter_map(|member| resolution(member, family));
+            Some(SideFigure { resolution: resolutions.fold(0.0, f64::max), ..known })
         };
         sides.iter().map(side).collect()
     };
     let rows = [
-        ("size", "bytes", size_bytes as OfMember),
-        ("bytes_per_row", "bytes", bytes_per_row),
-        ("prepare", "s", prepare_s),
+        ("size", "bytes", size_bytes as OfMember, (|_, _| Some(PAGE_BYTES)) as OfMember),
+        ("bytes_per_row", "bytes", bytes_per_row, page_per_row),
+        ("prepare", "s", prepare_s, |_, _| Some(STEP_S)),
     ];
     let repeated = |side: usize| unit_of_members(&sides[base], &sides[side]);
-    let drafts = rows.into_iter().map(|(key, unit, figure)| {
+    let drafts = rows.into_iter().map(|(key, unit, figure, resolution)| {
         let named = (key, unit, Better::Lower);
-        draft(named, &known(figure), base, repeated)
+        draft(named, &known(figure, resolution), base, repeated)
     });
     let rows = decide(vec![drafts.filter(is_told).collect()]).remove(0);
     (!rows.is_empty()).then(|| DataComparison { workload: family.to_owned(), rows })
@@ -61,6 +68,10 @@ fn bytes_per_row(member: &Member, wanted: &str) -> Option<f64> {
     let data = of(&report.data, member, wanted)?;
     let rows: Option<u64> = data.tables.iter().map(|table| table.rows).sum();
     rows.filter(|rows| *rows > 0).and_then(|rows| Some(bytes(data)? as f64 / rows as f64))
+}
+
+fn page_per_row(member: &Member, wanted: &str) -> Option<f64> {
+    Some(bytes_per_row(member, wanted)? / size_bytes(member, wanted)? * PAGE_BYTES)
 }
 
 fn of<'a>(data: &'a [Data], member: &Member, wanted: &str) -> Option<&'a Data> {

@@ -189,7 +189,7 @@ pub enum Verdict {
     /// Where neither direction is better.
     Higher,
     Lower,
-    /// The interval holds 1.
+    /// The interval holds 1, or a ratio too near to 1 to be relevant or to be told from it by the measure.
     NoDifferenceShown,
     /// A side was not repeated: what two runs differ by through chance is not known.
     NotTested,

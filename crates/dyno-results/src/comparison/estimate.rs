@@ -13,6 +13,8 @@ use crate::statistics::repeats::{error_of_median, median};
 
 /// Share of comparisons of a thing with itself in which a difference may be shown.
 const ALPHA: f64 = 0.05;
+/// A smaller difference is of no account, however little the figures scatter.
+const LEAST_RELEVANT: f64 = 0.005;
 
 /// A figure of one side, with what can be said of how well it is known.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +24,8 @@ pub(super) struct SideFigure {
     pub(super) each: Option<Vec<f64>>,
     pub(super) repeats: usize,
     pub(super) spread: Option<Spread>,
+    /// What the figure is measured by, in its own unit: a tick of the processor's clock, a block.
+    pub(super) resolution: f64,
 }
 
 impl SideFigure {
@@ -38,6 +42,7 @@ impl SideFigure {
             repeats: values.len(),
             spread: spread.filter(|_| values.iter().all(|value| *value > 0.0)),
             each: (values.len() == repeats.len()).then_some(values),
+            resolution: 0.0,
         })
     }
 
@@ -66,6 +71,8 @@ pub(super) struct Contrast {
     error: Option<(f64, f64)>,
     /// What it says where it is not to be tested.
     untested: Option<Verdict>,
+    /// Logarithm of the least ratio that is a difference: the least that is relevant, or that the measure can tell.
+    margin: f64,
 }
 
 impl Contrast {
@@ -75,9 +82,11 @@ impl Contrast {
             return None;
         }
         let ratio = other.value / base.value;
+        let resolution = base.resolution / base.value + other.resolution / other.value;
+        let margin = LEAST_RELEVANT.max(resolution).ln_1p();
         let each = base.each.as_deref().zip(other.each.as_deref());
-        Some(match unit {
-            BasisUnit::Untested => Self { ratio, error: None, untested: Some(Verdict::NotTested) },
+        let contrast = match unit {
+            BasisUnit::Untested => Self { untested: Some(Verdict::NotTested), ..Self::unknown(ratio) },
             BasisUnit::Pairs => {
                 each.and_then(|(base, other)| Self::of_pairs(base, other)).unwrap_or(Self::unknown(ratio))
             }
@@ -85,11 +94,12 @@ impl Contrast {
                 let error = each.and_then(|(base, other)| welch(base, other));
                 Self { error, ..Self::unknown(ratio) }
             }
-        })
+        };
+        Some(Self { margin, ..contrast })
     }
 
     fn unknown(ratio: f64) -> Self {
-        Self { ratio, error: None, untested: None }
+        Self { ratio, error: None, untested: None, margin: LEAST_RELEVANT.ln_1p() }
     }
 
     /// What both met in a round is in both figures, and not in their ratio.
@@ -99,7 +109,7 @@ impl Contrast {
         }
         let ratios: Vec<f64> = base.iter().zip(other).map(|(base, other)| other / base).collect();
         let GeometricMean { mean, error } = GeometricMean::of(&ratios)?;
-        Some(Self { ratio: mean, error: Some(error?), untested: None })
+        Some(Self { error: Some(error?), ..Self::unknown(mean) })
     }
 
     /// Leaves the ratio untested, for this reason.
@@ -107,10 +117,10 @@ impl Contrast {
         self.untested = Some(verdict);
     }
 
-    /// Probability of a ratio as far from 1 by chance alone; `None` where it is not tested.
+    /// Probability of a ratio as far from the nearest that is no difference by chance alone; `None` where it is not tested.
     fn p(&self) -> Option<f64> {
         let (error, degrees) = self.error.filter(|_| self.untested.is_none())?;
-        let off = self.ratio.ln().abs();
+        let off = (self.ratio.ln().abs() - self.margin).max(0.0);
         if error <= 0.0 {
             return Some(if off > 0.0 { 0.0 } else { 1.0 });
         }
@@ -122,7 +132,7 @@ impl Contrast {
     fn said(&self, alpha: f64, better: Better) -> Ratio {
         let margin = self.error.and_then(|(error, degrees)| Some(student(alpha, degrees)? * error));
         let interval = margin.map(|margin| [self.ratio * (-margin).exp(), self.ratio * margin.exp()]);
-        let verdict = self.untested.unwrap_or_else(|| verdict(self.ratio, interval, better));
+        let verdict = self.untested.unwrap_or_else(|| verdict(self.ratio, interval, self.margin, better));
         Ratio { value: self.ratio, interval, verdict }
     }
 }
@@ -148,7 +158,7 @@ impl Draft {
 }
 
 /// Decides what the rows of these tables say: the primary ones each alone, the others of a side adjusted among themselves
-/// (Holm). An interval is as wide as the row was tested, so that it holds 1 where no difference is shown.
+/// (Holm). An interval is as wide as the row was tested: where no difference is shown it holds 1, or a ratio that is as good as 1.
 pub(super) fn decide(tables: Vec<Vec<Draft>>) -> Vec<Vec<FigureRow>> {
     let mut tables = tables;
     let sides = tables.iter().flatten().map(|draft| draft.contrasts.len()).max().unwrap_or(0);
@@ -169,9 +179,9 @@ pub(super) fn decide(tables: Vec<Vec<Draft>>) -> Vec<Vec<FigureRow>> {
     tables.into_iter().map(|drafts| drafts.into_iter().map(|draft| draft.row).collect()).collect()
 }
 
-fn verdict(value: f64, interval: Option<[f64; 2]>, better: Better) -> Verdict {
+fn verdict(value: f64, interval: Option<[f64; 2]>, margin: f64, better: Better) -> Verdict {
     let Some([lowest, highest]) = interval else { return Verdict::NoInterval };
-    if lowest <= 1.0 && highest >= 1.0 {
+    if lowest <= margin.exp() && highest >= (-margin).exp() {
         return Verdict::NoDifferenceShown;
     }
     match (better, value > 1.0) {

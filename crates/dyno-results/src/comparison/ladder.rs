@@ -27,8 +27,8 @@ pub(super) fn compare(shared: &SharedParts<'_>) -> Vec<RungComparison> {
     let drafts = |picks: &Vec<Picked<'_>>| {
         let throughput = ("throughput", "1/s", Better::Higher);
         vec![
-            shared.of_picks(throughput, picks, metrics::throughput),
-            shared.of_picks(("p99", "us", Better::Lower), picks, metrics::p99),
+            shared.of_picks(throughput, picks, (metrics::throughput, metrics::one_transaction)),
+            shared.of_picks(("p99", "us", Better::Lower), picks, (metrics::p99, |_| 0.0)),
         ]
     };
     let rows = decide(picks.iter().map(drafts).collect());

@@ -2,7 +2,7 @@
 
 use super::document::Better;
 use super::evidence::Evidence;
-use super::side::{Figure, Member};
+use super::side::{Figure, Member, Resolution};
 use super::spread::{LatencySpreads, Spread};
 use crate::document::{Costs, Percentiles, Series, StageResult};
 use crate::headline::Demand;
@@ -18,13 +18,45 @@ pub(super) struct ComparedMetric {
     /// Whether it is of all queries of a pass together.
     pub(super) of_all_queries: bool,
     pub(super) figure: Figure,
+    pub(super) resolution: Resolution,
     /// Of what it was counted, where that may be one thing or another.
     pub(super) source: Option<fn(&Costs) -> Option<&str>>,
 }
 
 const fn plain(key: &'static str, unit: &'static str, better: Better, figure: Figure) -> ComparedMetric {
-    ComparedMetric { key, unit, better, latency: false, of_all_queries: false, figure, source: None }
+    let resolution: Resolution = |_| 0.0;
+    ComparedMetric {
+        key,
+        unit,
+        better,
+        latency: false,
+        of_all_queries: false,
+        figure,
+        resolution,
+        source: None,
+    }
 }
+
+/// The kernel counts a process' time in ticks of a hundredth of a second, and its bytes in pages; the log has records of
+/// whole words.
+const TICK_US: f64 = 10_000.0;
+const PAGE_BYTES: f64 = 4096.0;
+const WORD_BYTES: f64 = 8.0;
+
+/// One of what is counted, for each transaction.
+fn each(stage: &StageResult, one: f64) -> f64 {
+    one / stage.totals.done.max(1) as f64
+}
+
+const SERVER_CPU: ComparedMetric = ComparedMetric {
+    resolution: |stage| each(stage, TICK_US),
+    ..cost("server_cpu", "us", |_, stage| of_costs(stage, |costs| costs.server_cpu_us))
+};
+
+const ERRORS: ComparedMetric = ComparedMetric {
+    resolution: |stage| 1.0 / stage.totals.ended_with_drain().max(1) as f64,
+    ..plain("errors", "share", Better::Lower, errors)
+};
 
 const fn latency(key: &'static str, figure: Figure) -> ComparedMetric {
     ComparedMetric { latency: true, ..plain(key, "us", Better::Lower, figure) }
@@ -39,19 +71,24 @@ const fn cost(key: &'static str, unit: &'static str, figure: Figure) -> Compared
 }
 
 const fn disk_bytes(key: &'static str, figure: Figure) -> ComparedMetric {
-    ComparedMetric { source: Some(|costs| costs.disk_source.as_deref()), ..cost(key, "bytes", figure) }
+    ComparedMetric {
+        source: Some(|costs| costs.disk_source.as_deref()),
+        resolution: |stage| each(stage, PAGE_BYTES),
+        ..cost(key, "bytes", figure)
+    }
 }
 
 const fn disk_operations(key: &'static str, figure: Figure) -> ComparedMetric {
     ComparedMetric {
         source: Some(|costs| costs.disk_operations_source.as_deref()),
+        resolution: |stage| each(stage, 1.0),
         ..cost(key, "operations", figure)
     }
 }
 
 /// What a stage tells, in the order of the table. Costs are for each transaction.
 pub(super) const OF_STAGES: &[ComparedMetric] = &[
-    plain("throughput", "1/s", Better::Higher, throughput),
+    ComparedMetric { resolution: one_transaction, ..plain("throughput", "1/s", Better::Higher, throughput) },
     latency("p50", |evidence, stage| percentile(evidence, stage, |all| all.p50_us, |spreads| spreads.p50)),
     latency("p95", |evidence, stage| percentile(evidence, stage, |all| all.p95_us, |spreads| spreads.p95)),
     latency("p99", p99),
@@ -60,24 +97,32 @@ pub(super) const OF_STAGES: &[ComparedMetric] = &[
     }),
     // One transaction, always: nothing says how well it is known.
     latency("max", |evidence, stage| percentile(evidence, stage, |all| all.max_us, |_| None)),
-    plain("errors", "share", Better::Lower, errors),
-    cost("server_cpu", "us", |_, stage| of_costs(stage, |costs| costs.server_cpu_us)),
+    ERRORS,
+    SERVER_CPU,
     disk_bytes("disk_read_bytes", |_, stage| of_costs(stage, |costs| costs.disk_read_bytes)),
     disk_bytes("disk_write_bytes", |_, stage| of_costs(stage, |costs| costs.disk_write_bytes)),
     disk_operations("disk_read_operations", |_, stage| of_costs(stage, |costs| costs.disk_read_operations)),
     disk_operations("disk_write_operations", |_, stage| of_costs(stage, |costs| costs.disk_write_operations)),
-    cost("wal_bytes", "bytes", |_, stage| of_costs(stage, |costs| costs.wal_bytes)),
+    ComparedMetric {
+        resolution: |stage| each(stage, WORD_BYTES),
+        ..cost("wal_bytes", "bytes", |_, stage| of_costs(stage, |costs| costs.wal_bytes))
+    },
 ];
 
 /// What a pass over a query set tells. Its queries have little in common: neither their rate nor their percentiles say much.
 pub(super) const OF_PASSES: &[ComparedMetric] = &[
     of_pass("pass", |_, pass| Some((passes::total_s(pass)? * 1e6, None))),
     of_pass("geometric_mean", |_, pass| Some((passes::geometric_mean_s(pass)? * 1e6, None))),
-    plain("errors", "share", Better::Lower, errors),
-    cost("server_cpu", "us", |_, stage| of_costs(stage, |costs| costs.server_cpu_us)),
+    ERRORS,
+    SERVER_CPU,
     disk_bytes("disk_read_bytes", |_, stage| of_costs(stage, |costs| costs.disk_read_bytes)),
     disk_bytes("disk_write_bytes", |_, stage| of_costs(stage, |costs| costs.disk_write_bytes)),
 ];
+
+/// Each second.
+pub(super) fn one_transaction(stage: &StageResult) -> f64 {
+    if stage.seconds > 0.0 { 1.0 / stage.seconds } else { 0.0 }
+}
 
 pub(super) fn throughput(_: &Evidence, stage: &StageResult) -> Option<(f64, Option<Spread>)> {
     let estimate = stage.throughput?;

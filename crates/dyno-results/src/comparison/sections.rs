@@ -5,7 +5,7 @@ use super::basis;
 use super::document::{BasisUnit, Better, FigureRow, Section, SectionKind, Verdict};
 use super::estimate::{Contrast, Draft, SideFigure, decide};
 use super::metrics::{self, ComparedMetric};
-use super::side::{Figure, Member, Picked, Side, headlines, rungs};
+use super::side::{Figure, Member, Picked, Resolution, Side, headlines, rungs};
 use super::spread::Spread;
 use crate::document::{Series, SpeedUp, StageResult};
 use crate::headline::{Demand, asked, is_best_of_several, strongest};
@@ -138,7 +138,8 @@ impl<'a> SharedParts<'a> {
         let first = demands.next().flatten();
         let same_load = first.is_some() && demands.all(|demand| demand == first);
         let row = |metric: &ComparedMetric| {
-            let mut draft = self.of_picks((metric.key, metric.unit, metric.better), picks, metric.figure);
+            let named = (metric.key, metric.unit, metric.better);
+            let mut draft = self.of_picks(named, picks, (metric.figure, metric.resolution));
             if kind == SectionKind::Headline {
                 self.without_intervals_of_the_best(picks, &mut draft.row);
             }
@@ -172,8 +173,17 @@ impl<'a> SharedParts<'a> {
     }
 
     /// One figure of the stages that speak for each side.
-    pub(super) fn of_picks(&self, named: NamedFigure, picks: &[Picked<'a>], figure: Figure) -> Draft {
-        let known: Vec<Option<SideFigure>> = picks.iter().map(|picked| picked.known(figure)).collect();
+    pub(super) fn of_picks(
+        &self,
+        named: NamedFigure,
+        picks: &[Picked<'a>],
+        (figure, resolution): (Figure, Resolution),
+    ) -> Draft {
+        let known = picks.iter().map(|picked| {
+            let resolution = picked.stages().map(|(_, stage)| resolution(stage)).fold(0.0, f64::max);
+            Some(SideFigure { resolution, ..picked.known(figure)? })
+        });
+        let known: Vec<Option<SideFigure>> = known.collect();
         draft(named, &known, self.base, |side| basis::unit(&picks[self.base], &picks[side]))
     }
 

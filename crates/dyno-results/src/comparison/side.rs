@@ -76,6 +76,10 @@ impl Side {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Picked<'a>(pub(super) Vec<(&'a Member, Vec<&'a StageResult>)>);
 
+/// What a figure of a stage is measured by, in the figure's unit: where it is counted in ticks or blocks, two stages that
+/// differ by one of them do not differ.
+pub(super) type Resolution = fn(&StageResult) -> f64;
+
 /// A figure of a stage with what its seconds say of how well it is known.
 pub(super) type Figure = fn(&Evidence, &StageResult) -> Option<(f64, Option<Spread>)>;
 

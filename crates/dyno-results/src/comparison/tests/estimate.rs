@@ -68,7 +68,7 @@ fn rounds_show_what_the_weather_hides_from_runs() {
     let mut noise = Noise::seeded(1);
     let (_, pairs) = simulate(1.05, BasisUnit::Pairs, || rounds(&mut noise, 1.05, 0.08, 0.01, 3));
     let (_, unpaired) = simulate(1.05, BasisUnit::Runs, || rounds(&mut noise, 1.05, 0.08, 0.01, 3));
-    assert!(pairs > 0.75 && unpaired < 0.05, "{pairs} by pairs, {unpaired} otherwise");
+    assert!(pairs > 0.72 && unpaired < 0.05, "{pairs} by pairs, {unpaired} otherwise");
 }
 
 #[test]
@@ -141,7 +141,8 @@ fn the_primary_row_is_tested_alone_and_verdicts_agree_with_intervals() {
         for row in &rows {
             let ratio = row.cells[1].ratio.unwrap();
             let [lowest, highest] = ratio.interval.unwrap();
-            assert_eq!(lowest <= 1.0 && highest >= 1.0, said(row) == Verdict::NoDifferenceShown, "{ratio:?}");
+            let alike = lowest <= 1.0 + LEAST_RELEVANT && highest >= 1.0 / (1.0 + LEAST_RELEVANT);
+            assert_eq!(alike, said(row) == Verdict::NoDifferenceShown, "{ratio:?}");
         }
     }
     assert!(primary > 150 && others > 590, "{primary} of 200, {others} of 600");
@@ -213,4 +214,31 @@ fn nothing_has_no_ratio_and_a_round_that_lacks_a_figure_is_no_pair() {
         let without = ratio(&repeated(&[2.0; 3]), &lacking, unit);
         assert_eq!((without.value, without.interval, without.verdict), (1.5, None, Verdict::NoInterval));
     }
+}
+
+#[test]
+fn a_figure_that_does_not_scatter_has_a_least_relevant_difference() {
+    let verdict = |base: &SideFigure, other: &SideFigure, unit| ratio(base, other, unit).verdict;
+    for unit in [BasisUnit::Runs, BasisUnit::Pairs] {
+        // The same log for each transaction, but for the last digit of a quotient.
+        let wal = [8000.0, 7999.999999999999, 8000.0];
+        assert_eq!(verdict(&repeated(&[8000.0; 3]), &repeated(&wal), unit), Verdict::NoDifferenceShown);
+        let off = |by: f64| repeated(&[8000.0 * by; 3]);
+        assert_eq!(verdict(&off(1.0), &off(1.0049), unit), Verdict::NoDifferenceShown);
+        assert_eq!(verdict(&off(1.0), &off(1.0051), unit), Verdict::Better);
+        assert_eq!(verdict(&off(1.0), &off(0.99), unit), Verdict::Worse);
+        // A tick of a clock that has ticked fifty times is one percent of each.
+        let ticks = |count: f64| SideFigure { resolution: 0.2, ..repeated(&[0.2 * count; 3]) };
+        assert_eq!(verdict(&ticks(50.0), &ticks(51.0), unit), Verdict::NoDifferenceShown);
+        assert_eq!(verdict(&ticks(50.0), &ticks(60.0), unit), Verdict::Better);
+    }
+}
+
+#[test]
+fn a_small_difference_is_not_shown_by_small_scatter_among_other_rows_either() {
+    let mut noise = Noise::seeded(3);
+    let (_, shown) = simulate(1.003, BasisUnit::Runs, || {
+        (runs(&mut noise, 1000.0, 0.0002, 5), runs(&mut noise, 1003.0, 0.0002, 5))
+    });
+    assert!(shown < 0.01, "{shown}");
 }
