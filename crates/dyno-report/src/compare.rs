@@ -31,7 +31,7 @@ pub fn render(comparison: &Comparison, terminal: Terminal) -> String {
     let mut sheet = Sheet::new(terminal.width, paint, labels);
     let names = names(&comparison.sides);
     sides(comparison, &names, &mut sheet);
-    not_comparable(&comparison.differences, &mut sheet);
+    not_comparable(comparison, &mut sheet);
     for series in &comparison.series {
         self::series(comparison, series, &names, &mut sheet);
     }
@@ -97,18 +97,40 @@ fn sides(comparison: &Comparison, names: &[String], sheet: &mut Sheet) {
     }
 }
 
-/// Said before any figure, for those who read no further.
-fn not_comparable(differences: &[Difference], sheet: &mut Sheet) {
-    let mut grave: Vec<&str> = Vec::new();
-    for difference in differences.iter().filter(|difference| difference.severity == Severity::Invalid) {
-        if !grave.contains(&difference.aspect) {
-            grave.push(difference.aspect);
-        }
+/// Said before any figure, for those who read no further: what is so of all series, or of how many.
+fn not_comparable(comparison: &Comparison, sheet: &mut Sheet) {
+    let all = &comparison.series;
+    let own: Vec<&SeriesComparison> =
+        all.iter().filter(|series| !grave(comparison, Some(&series.name)).is_empty()).collect();
+    let mut aspects = grave(comparison, None);
+    if own.len() == all.len() {
+        let of_series = all.iter().flat_map(|series| grave(comparison, Some(&series.name)));
+        of_series.for_each(|aspect| {
+            if !aspects.contains(&aspect) {
+                aspects.push(aspect);
+            }
+        });
     }
-    if !grave.is_empty() {
-        let text = format!("NOT COMPARABLE: {} (see the findings below)", grave.join(", "));
+    if !aspects.is_empty() {
+        let text = format!("NOT COMPARABLE: {} (see the findings below)", aspects.join(", "));
+        sheet.paragraph("", &text, Paint::bad);
+    } else if !own.is_empty() {
+        let names: Vec<_> = own.iter().map(|series| visible(&series.name)).collect();
+        let text = format!("{} of {} series NOT COMPARABLE: {}", own.len(), all.len(), names.join(", "));
         sheet.paragraph("", &text, Paint::bad);
     }
+}
+
+/// What makes a series not comparable by itself, or all of them.
+fn grave<'a>(comparison: &'a Comparison, series: Option<&str>) -> Vec<&'a str> {
+    let own = comparison.differences.iter().filter(|difference| difference.series.as_deref() == series);
+    let mut aspects = Vec::new();
+    for difference in own.filter(|difference| difference.severity == Severity::Invalid) {
+        if !aspects.contains(&difference.aspect) {
+            aspects.push(difference.aspect);
+        }
+    }
+    aspects
 }
 
 fn series(comparison: &Comparison, series: &SeriesComparison, names: &[String], sheet: &mut Sheet) {
@@ -120,6 +142,10 @@ fn series(comparison: &Comparison, series: &SeriesComparison, names: &[String], 
         sheet.paragraph(label, &heading, Paint::faint);
         label = "";
         table::rows(&section.rows, &columns, sheet);
+    }
+    let own = grave(comparison, Some(&series.name));
+    if !own.is_empty() && comparison.series.len() > 1 {
+        sheet.paragraph("", &format!("NOT COMPARABLE: {}", own.join(", ")), Paint::bad);
     }
     sheet.paragraph("", &visible(&series.basis.text), Paint::faint);
     let (base, mut label) = (&comparison.sides[comparison.base].name, "speed-up");

@@ -93,13 +93,11 @@ pub fn render(runs: &[RunSummary], terminal: Terminal) -> String {
         Column::new("took", runs, |run| format::duration_s(run.seconds)),
         Column::new("ended", runs, |run| state(run).to_owned()),
         Column::new("target", runs, targets),
-        Column::new("findings", runs, |run| judged(run.content.findings.as_ref()).to_owned()),
+        Column::new("findings", runs, |run| judged(run.content.findings.as_ref())),
     ];
     // How far a figure can be believed stands beside it however narrow the terminal is; where nothing is to be said, no
     // column is needed for it.
-    let marked = runs
-        .iter()
-        .any(|run| run.content.findings.as_ref().is_some_and(|doubts| *doubts != Doubts::default()));
+    let marked = runs.iter().any(|run| !judged(run.content.findings.as_ref()).is_empty());
     columns[5].shown = marked;
     // The name begins with the date, so that the start says least; then come the duration and the target.
     for least_telling in [1, 2, 4, 3] {
@@ -122,7 +120,7 @@ pub fn render(runs: &[RunSummary], terminal: Terminal) -> String {
         line(&mut shown().map(|column| (column.width, column.cells[index].as_str())), &figures(run), false);
     }
     if marked {
-        let words = "invalid: not to be used · doubtful: see `dyno findings RUN`";
+        let words = "invalid: such series are not to be used · doubtful: see `dyno findings RUN`";
         out.push_str(&paint.faint(&cut(words, terminal.width)));
         out.push('\n');
     }
@@ -166,11 +164,14 @@ fn state(run: &RunSummary) -> &'static str {
 }
 
 /// In a word, the gravest. Nothing stands for a run of which no findings are known: it goes on, or was killed.
-fn judged(doubts: Option<&Doubts>) -> &'static str {
+fn judged(doubts: Option<&Doubts>) -> String {
     match doubts {
-        Some(doubts) if !doubts.invalid.is_empty() => "invalid",
-        Some(doubts) if !doubts.doubt.is_empty() => "doubtful",
-        Some(_) | None => "",
+        Some(doubts) if !doubts.invalid.is_empty() => match doubts.invalid_in_part() {
+            Some(part) => format!("{part} invalid"),
+            None => "invalid".to_owned(),
+        },
+        Some(doubts) if !doubts.doubt.is_empty() => "doubtful".to_owned(),
+        Some(_) | None => String::new(),
     }
 }
 
@@ -339,16 +340,19 @@ mod tests {
             run.content.findings = Some(doubts);
             run
         };
-        let doubtful = with(Doubts { invalid: vec![], doubt: codes("shared-host") });
-        let invalid = with(Doubts { invalid: codes("data-check-failed"), doubt: codes("shared-host") });
+        let none = Doubts { series: 2, ..Doubts::default() };
+        let doubtful = with(Doubts { doubt: codes("shared-host"), ..none.clone() });
+        let invalid = with(Doubts { invalid: codes("data-check-failed"), series_invalid: 2, ..none.clone() });
+        let in_part = with(Doubts { invalid: codes("no-work"), series_invalid: 1, ..none });
         (going.name, going.live) = ("2026-11-20-1".to_owned(), true);
-        insta::assert_snapshot!(render(&[invalid, doubtful, judged, going], Terminal::plain(76)), @r"
-        run           ended     findings  figures
-        2026-11-20-2  complete  invalid   read 84.9k TPS at 8 · write 4.21k TPS at …
-        2026-11-20-2  complete  doubtful  read 84.9k TPS at 8 · write 4.21k TPS at …
-        2026-11-20-2  complete            read 84.9k TPS at 8 · write 4.21k TPS at …
-        2026-11-20-1  running             nothing was measured
-        invalid: not to be used · doubtful: see `dyno findings RUN`
+        insta::assert_snapshot!(render(&[invalid, in_part, doubtful, judged, going], Terminal::plain(76)), @r"
+        run           ended     findings               figures
+        2026-11-20-2  complete  invalid                read 84.9k TPS at 8 · write …
+        2026-11-20-2  complete  1 of 2 series invalid  read 84.9k TPS at 8 · write …
+        2026-11-20-2  complete  doubtful               read 84.9k TPS at 8 · write …
+        2026-11-20-2  complete                         read 84.9k TPS at 8 · write …
+        2026-11-20-1  running                          nothing was measured
+        invalid: such series are not to be used · doubtful: see `dyno findings RUN`
         ");
     }
 

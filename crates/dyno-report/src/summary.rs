@@ -43,6 +43,10 @@ pub fn render(report: &Report, report_path: Option<&Path>, terminal: Terminal) -
     verification(report, &names, &mut sheet);
     notices(report, &names, &mut sheet);
     findings::rows(&report.findings, &mut sheet);
+    if let Some(part) = report.invalid_in_part() {
+        let text = format!("invalid in {}; the figures of the others stand", visible(&part));
+        sheet.paragraph("", &text, Paint::bad);
+    }
     ending(report, report_path, &mut sheet);
     quotes(report, &mut sheet);
     sheet.into_lines().join("\n") + "\n"

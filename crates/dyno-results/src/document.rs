@@ -180,6 +180,25 @@ impl Report {
         })
     }
 
+    /// The series of which a finding says that their figures must not be used.
+    pub fn invalid_series(&self) -> impl Iterator<Item = &Series> {
+        let is_invalid = |finding: &event::Finding| finding.severity == event::Severity::Invalid;
+        self.series.iter().filter(move |series| self.findings_of(series).any(is_invalid))
+    }
+
+    /// `1 of 10 series (oltp_delete)`; `None` where all are invalid, or none is.
+    #[must_use]
+    pub fn invalid_in_part(&self) -> Option<String> {
+        let several = self.targets.len() > 1;
+        let name = |series: &Series| match several {
+            true => format!("{}/{}", series.target, series.name),
+            false => series.name.clone(),
+        };
+        let names: Vec<String> = self.invalid_series().map(name).collect();
+        let in_part = (1..self.series.len()).contains(&names.len());
+        in_part.then(|| format!("{} of {} series ({})", names.len(), self.series.len(), words::list(&names)))
+    }
+
     /// The machine of this role: `driver`, or the name of the target whose server runs on it.
     #[must_use]
     pub fn host(&self, role: &str) -> Option<&event::Host> {

@@ -279,7 +279,7 @@ impl RunWriter {
         }
         if self.summary_changed {
             let (report, ended) = (self.fold.outline(), self.fold.is_finished());
-            let findings = ended.then(|| Doubts::of(&report.findings));
+            let findings = ended.then(|| Doubts::of(&report));
             let content = serde_json::to_string(&Content { findings, ..Content::of(&report) })
                 .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
             transaction

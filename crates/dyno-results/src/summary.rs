@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::document::{Passes, Report, Series};
-use crate::event::{Finding, Outcome, Severity, StageKind, Target};
+use crate::event::{Outcome, Severity, StageKind, Target};
 use crate::words::distinct;
 
 /// A run in a list.
@@ -43,6 +43,11 @@ pub struct Content {
 pub struct Doubts {
     pub invalid: Vec<String>,
     pub doubt: Vec<String>,
+    /// How many series are invalid, of how many; both zero of runs that an earlier dyno stored.
+    #[serde(default)]
+    pub series_invalid: usize,
+    #[serde(default)]
+    pub series: usize,
 }
 
 /// A target in a list.
@@ -105,12 +110,24 @@ impl Content {
 }
 
 impl Doubts {
-    pub(crate) fn of(findings: &[Finding]) -> Self {
+    pub(crate) fn of(report: &Report) -> Self {
         let codes = |severity: Severity| {
-            let of_severity = findings.iter().filter(|finding| finding.severity == severity);
+            let of_severity = report.findings.iter().filter(|finding| finding.severity == severity);
             distinct(of_severity.map(|finding| finding.code.clone()))
         };
-        Self { invalid: codes(Severity::Invalid), doubt: codes(Severity::Doubt) }
+        Self {
+            invalid: codes(Severity::Invalid),
+            doubt: codes(Severity::Doubt),
+            series_invalid: report.invalid_series().count(),
+            series: report.series.len(),
+        }
+    }
+
+    /// `1 of 10 series`; `None` where all are invalid, or none is.
+    #[must_use]
+    pub fn invalid_in_part(&self) -> Option<String> {
+        let in_part = (1..self.series).contains(&self.series_invalid);
+        in_part.then(|| format!("{} of {} series", self.series_invalid, self.series))
     }
 }
 

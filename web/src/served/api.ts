@@ -43,7 +43,7 @@ export interface RunEntry {
     };
   }[];
   /** Codes of its findings; null until it has ended, and of runs that an earlier dyno stored. */
-  findings: { invalid: string[]; doubt: string[] } | null;
+  findings: { invalid: string[]; doubt: string[]; series_invalid?: number; series?: number } | null;
   live: boolean;
 }
 

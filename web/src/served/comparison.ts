@@ -115,15 +115,21 @@ export function comparisonSection(comparison: Comparison | null, scene: Scene): 
 }
 
 /** Said before any figure, for those who read no further. */
-function notComparable({ differences }: Comparison): Child {
-  const grave = differences.filter(({ severity }) => severity === "invalid").map(({ aspect }) => aspect);
+function notComparable({ differences, series: all }: Comparison): Child {
+  const grave = differences.filter(({ severity }) => severity === "invalid");
   if (grave.length === 0) return null;
+  const own = new Set(grave.flatMap(({ series }) => series ?? []));
+  const inPart = grave.every(({ series }) => series !== null) && own.size < all.length;
+  const aspects = [...new Set(grave.map(({ aspect }) => aspect))].join(", ");
+  const what = inPart
+    ? `${own.size} of ${all.length} series not comparable (${[...own].join(", ")}): `
+    : "Not comparable: ";
   return el(
     "p",
     { class: "incomplete", role: "note" },
     icon("fail"),
-    el("strong", {}, "Not comparable: "),
-    `${[...new Set(grave)].join(", ")}. What differs is told under the figures.`,
+    el("strong", {}, what),
+    `${aspects}. What differs is told under the figures.`,
   );
 }
 

@@ -311,7 +311,10 @@ function findings({ findings: found }: RunEntry): Child {
       ` ${codes.slice(0, CODES_MAX).join(", ")}`,
       codes.length > CODES_MAX && ` and ${codes.length - CODES_MAX} more`,
     );
-  return [line("invalid", found.invalid), line("doubt", found.doubt)];
+  const { series_invalid: bad = 0, series: all = 0 } = found;
+  const part =
+    bad > 0 && bad < all ? el("div", { class: "doubts" }, `${bad} of ${all} series invalid:`) : null;
+  return [part, line("invalid", found.invalid), line("doubt", found.doubt)];
 }
 
 function state(run: RunEntry): Child {

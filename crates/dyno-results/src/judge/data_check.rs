@@ -1,13 +1,14 @@
 //! `data-check-failed`: the database does not hold what it acknowledged. `data-check-not-made`: nobody looked.
 
 use super::answers;
+use super::evidence::series_subject;
 use crate::answer::{AS_RECORDED, OF_SPECIFICATION};
 use crate::document::{Report, Series};
 use crate::event::{Check, Finding, Severity, Subject};
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     let own = report.checks.iter().filter(|check| !has_findings_of_answers(report, check));
-    own.filter_map(judge_check).collect()
+    own.filter_map(|check| judge_check(report, check)).collect()
 }
 
 /// Whether `answer-differs` and `not-validated` tell what a check says: it is of answers, and of a load of passes.
@@ -16,7 +17,7 @@ fn has_findings_of_answers(report: &Report, check: &Check) -> bool {
     [OF_SPECIFICATION, AS_RECORDED].contains(&check.name.as_str()) && report.series.iter().any(is_of_passes)
 }
 
-fn judge_check(check: &Check) -> Option<Finding> {
+fn judge_check(report: &Report, check: &Check) -> Option<Finding> {
     let (code, severity, advice) = match check.passed {
         Some(true) => return None,
         Some(false) => (
@@ -38,8 +39,17 @@ fn judge_check(check: &Check) -> Option<Finding> {
     Some(Finding {
         code: code.to_owned(),
         severity,
-        subject: Subject::of_target(&check.target),
+        subject: subject(report, check),
         evidence: format!("{}: {}{counts}", check.name, check.detail.trim_end_matches('.')),
         advice: advice.to_owned(),
     })
+}
+
+/// The series that a check is of, where it is of one.
+fn subject(report: &Report, check: &Check) -> Subject {
+    let is_own = |series: &&Series| {
+        series.target == check.target && Some(series.name.as_str()) == check.series.as_deref()
+    };
+    let series = report.series.iter().find(is_own);
+    series.map_or_else(|| Subject::of_target(&check.target), |series| series_subject(report, series))
 }

@@ -104,6 +104,16 @@ fn a_run_of_which_nothing_is_known_is_not_guessed_at() {
 }
 
 #[test]
+fn a_check_of_one_series_is_found_of_that() {
+    let mut report = clean_report();
+    (report.checks[0].passed, report.checks[0].series) = (Some(false), Some("write".to_owned()));
+    let of = |report: &Report| found(report, "data-check-failed").unwrap().subject.series;
+    assert_eq!(of(&report).as_deref(), Some("write"));
+    report.checks[0].series = None;
+    assert_eq!(of(&report), None);
+}
+
+#[test]
 fn the_gravest_come_first() {
     let mut report = clean_report();
     report.targets[0].same_host = Some(true);

@@ -97,6 +97,9 @@ fn what_is_invalid_is_not_quoted_and_other_series_are() {
     });
     let failed = &mut report.stages[0].totals;
     failed.failed_with_drain = failed.done_with_drain;
+    let findings = judge(&report);
+    report = report.judged(findings);
+    assert_eq!(report.invalid_in_part().unwrap(), "1 of 2 series (write)");
     let quotes = quoted(report);
     assert_eq!(quotes[0], "nothing (tpcb-like): invalid, see errors");
     assert!(quotes[1].starts_with("4,990 TPS"), "{quotes:?}");

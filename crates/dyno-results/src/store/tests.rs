@@ -77,7 +77,7 @@ fn a_run_is_in_the_list_from_its_beginning() {
     writer.append(last).unwrap();
     let summary = &store.runs().unwrap()[0];
     assert_eq!((summary.outcome, summary.live), (Some(Outcome::Complete), false));
-    assert_eq!(summary.content.findings, Some(Doubts::default()));
+    assert_eq!(summary.content.findings, Some(Doubts { series: 1, ..Doubts::default() }));
     assert_eq!(summary.content.targets[0].version.as_deref(), Some("15.18"));
     let series = &summary.content.series[0];
     assert_eq!((series.kind, series.clients), (StageKind::Hold, 8));
@@ -535,7 +535,12 @@ fn a_list_tells_findings_and_rates() {
     write(&store, &fixture.events);
     let content = store.runs().unwrap().remove(0).content;
     let codes = |code: &str| vec![code.to_owned()];
-    let expected = Doubts { invalid: codes("data-check-failed"), doubt: codes("shared-host") };
+    let expected = Doubts {
+        invalid: codes("data-check-failed"),
+        doubt: codes("shared-host"),
+        series_invalid: 1,
+        series: 1,
+    };
     assert_eq!(content.findings, Some(expected));
     let [only] = content.series.as_slice() else { panic!("{:?}", content.series) };
     assert_eq!((only.rate_per_s, only.rate_end_per_s, only.clients_end), (Some(500.0), None, None));

@@ -168,8 +168,9 @@ fn once(
     let mut code = exit_code(&report, ended.is_ok(), measured, outputs.strict);
     if code == INVALID && outputs.quiet && !outputs.json {
         let evidence: Vec<&str> = invalid(&report).map(|finding| finding.evidence.as_str()).collect();
+        let what = report.invalid_in_part().unwrap_or_else(|| "the result".to_owned());
         tell(&Failure::advised(
-            format!("the result must not be used (--strict): {}", evidence.join("; ")),
+            format!("{what} must not be used (--strict): {}", evidence.join("; ")),
             "`dyno findings` shows what to do",
         ));
     }

@@ -40,7 +40,8 @@ pub(super) fn differences(sides: &[Side], shared: &[SharedParts<'_>]) -> Vec<Dif
         outcome(sides),
         unequal(sides, &DYNO, values(sides, |member| Some(member.report().run.dyno_version.clone()))),
     ];
-    found.push(invalid(sides, shared));
+    found.push(invalid(sides, None));
+    found.extend(shared.iter().map(|shared| invalid(sides, Some(shared))));
     found.extend(doubts(sides, shared));
     found.into_iter().flatten().collect()
 }
@@ -64,16 +65,24 @@ fn outcome(sides: &[Side]) -> Option<Difference> {
     (!complete).then(|| told(sides, &OUTCOME, outcomes))
 }
 
-fn invalid(sides: &[Side], shared: &[SharedParts<'_>]) -> Option<Difference> {
-    let codes = codes(sides, shared, Severity::Invalid);
-    if codes.iter().all(Vec::is_empty) {
+/// What must not be used of a series; of all of them, where a finding is of the run or of a target.
+fn invalid(sides: &[Side], shared: Option<&SharedParts<'_>>) -> Option<Difference> {
+    let codes = codes(sides, shared.map_or(&[], std::slice::from_ref), Severity::Invalid);
+    let own: Vec<Vec<String>> = codes
+        .into_iter()
+        .map(|codes| codes.into_iter().filter(|(_, of_series)| *of_series == shared.is_some()))
+        .map(|codes| distinct(codes.map(|(code, _)| code)))
+        .collect();
+    if own.iter().all(Vec::is_empty) {
         return None;
     }
-    Some(told(sides, &INVALID, codes.iter().map(|codes| text(codes)).collect()))
+    let told = told(sides, &INVALID, own.iter().map(|codes| text(codes)).collect());
+    Some(Difference { series: shared.map(|shared| shared.name.to_owned()), ..told })
 }
 
 fn doubts(sides: &[Side], shared: &[SharedParts<'_>]) -> [Option<Difference>; 2] {
-    let all = codes(sides, shared, Severity::Doubt);
+    let all = codes(sides, shared, Severity::Doubt).into_iter();
+    let all: Vec<Vec<String>> = all.map(|codes| distinct(codes.into_iter().map(|(code, _)| code))).collect();
     let is_shared = |code: &String| all.iter().all(|codes| codes.contains(code));
     let (common, own): (Vec<Vec<String>>, Vec<Vec<String>>) =
         all.iter().map(|codes| codes.iter().cloned().partition(is_shared)).unzip();
@@ -88,8 +97,8 @@ fn text(codes: &[String]) -> Option<String> {
     Some(if codes.is_empty() { "none".to_owned() } else { list(codes) })
 }
 
-/// Codes of this severity that concern each side.
-fn codes(sides: &[Side], shared: &[SharedParts<'_>], severity: Severity) -> Vec<Vec<String>> {
+/// Codes of this severity that concern each side, with whether they are of a series.
+fn codes(sides: &[Side], shared: &[SharedParts<'_>], severity: Severity) -> Vec<Vec<(String, bool)>> {
     let of_side = |(index, side): (usize, &Side)| {
         let series = |member: &Member| -> Vec<&str> {
             let of_side = shared.iter().flat_map(|shared| shared.sides.get(index).into_iter().flatten());
@@ -102,7 +111,7 @@ fn codes(sides: &[Side], shared: &[SharedParts<'_>], severity: Severity) -> Vec<
             let told = findings.filter(move |finding| {
                 !ELSEWHERE.contains(&finding.code.as_str()) && concerns(&finding.subject, member, &compared)
             });
-            told.map(|finding| finding.code.clone())
+            told.map(|finding| (finding.code.clone(), finding.subject.series.is_some()))
         });
         distinct(codes)
     };

@@ -8,7 +8,7 @@ use crate::event::{
     Answer, Arrival, Data, Distribution, Embedded, Event, Hook, HookTime, Host, Outcome, QueryAnswer,
     SettingFacts, Stage, Table, Target, TargetLost,
 };
-use crate::fixture::{Fixture, GIB, clean_fixture};
+use crate::fixture::{Fixture, FixtureStage, GIB, clean_fixture, wobble};
 use crate::plan::{Plan, PlanNode};
 
 /// Renames a run.
@@ -626,4 +626,42 @@ fn queries_that_are_run_in_other_ways_are_told_of_one_product() {
     {
         assert!(silent.iter().all(|difference| difference.aspect != "plans"), "{silent:#?}");
     }
+}
+
+#[test]
+fn one_series_that_is_invalid_condemns_no_other() {
+    let with_read = |failing: &[&str]| {
+        let mut fixture = clean_fixture();
+        fixture.events.pop();
+        let read = fixture.play(&FixtureStage::read(crate::event::StageKind::Hold, 8, &wobble(5000, 20)));
+        let of = |stage: u32| if stage == read { "read" } else { "write" };
+        for stamped in &mut fixture.events {
+            if let Event::Interval(interval) = &mut stamped.event
+                && failing.contains(&of(interval.stage))
+            {
+                interval.types[0].failed = 2 * interval.types[0].done;
+            }
+        }
+        fixture.finish();
+        fixture
+    };
+    let aspect = "figures that must not be used";
+    let found = |failing: &[&str]| -> Vec<Option<String>> {
+        let differences = between(&with_read(&[]), &with_read(failing));
+        let own = differences.into_iter().filter(|difference| difference.aspect == aspect);
+        own.inspect(|own| assert!(own.text.contains("errors (b)"), "{own:?}")).map(|own| own.series).collect()
+    };
+    assert_eq!(found(&[]), []);
+    assert_eq!(found(&["read"]), [Some("read".to_owned())]);
+    assert_eq!(found(&["read", "write"]).len(), 2);
+    // What is of the whole run is of all series.
+    let mut fixture = with_read(&[]);
+    for stamped in &mut fixture.events {
+        if let Event::Check(check) = &mut stamped.event {
+            check.passed = Some(false);
+        }
+    }
+    let differences = between(&with_read(&[]), &fixture);
+    let of_run = differences.iter().find(|difference| difference.aspect == aspect).unwrap();
+    assert_eq!(of_run.series, None);
 }
