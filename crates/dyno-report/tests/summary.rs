@@ -87,6 +87,51 @@ fn repeats_end_in_their_median() {
 }
 
 #[test]
+fn what_others_took_stands_below_the_figure_and_in_place_of_a_cause() {
+    let plan = Plan { ladder: vec![1, 2, 4, 8, 16, 32, 64, 128], ..Plan::default() };
+    let mut report = fold(&plan.events());
+    let held = report.series[0].holds[0];
+    report.stages.iter_mut().find(|result| result.stage.id == held).unwrap().cpu_taken_share = Some(0.64);
+    let saturation = report.series[0].saturation.as_mut().unwrap();
+    let evidence = "the server took 0.55 of them, other programs 1.4".to_owned();
+    saturation.taken_by_others = vec![Limit { resource: "cpu".to_owned(), share: 1.0, evidence }];
+    let text = render(&report, None, Terminal::plain(200));
+    let words = "others took what was missing, so the cause is not known: the server took 0.55 of them";
+    let whole = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(whole.contains(words) && whole.contains("others took 64% of the host's processors"), "{text}");
+    assert_eq!(whole.matches("of the host's processors").count(), 1, "{text}");
+}
+
+#[test]
+fn a_query_set_has_the_interval_over_its_passes() {
+    let mut events = Plan { ladder: vec![], ..Plan::default() }.events();
+    for stamped in &mut events {
+        if let Event::StageStarted(stage) = &mut stamped.event {
+            stage.pass = true;
+        }
+    }
+    let mut report = fold(&events);
+    let line = |report: &Report, name: &str| {
+        let text = render(report, None, Terminal::plain(120));
+        let line = text.lines().find(|line| line.trim_start().starts_with(name)).map(str::to_owned);
+        line.unwrap_or_else(|| panic!("{text}")).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    // One pass says nothing of how much passes differ.
+    assert!(render(&report, None, Terminal::plain(120)).contains("· one pass"));
+    assert!(!line(&report, "total").contains('±'));
+    let series = &mut report.series[0];
+    series.headline.as_mut().unwrap().cpu_taken_share = Some(0.47);
+    let passes = series.passes.as_mut().unwrap();
+    (passes.total_s, passes.total_half_width_s) = (Some(4.8), Some(0.48));
+    (passes.geometric_mean_s, passes.geometric_mean_half_width_s) = (Some(0.2), Some(0.5));
+    (passes.qph, passes.qph_half_width) = (Some(1200.0), Some(120.0));
+    assert_eq!(line(&report, "total"), "total 4.8 s ±10%");
+    assert_eq!(line(&report, "geo."), "geo. mean 200 ms ±>100%");
+    assert_eq!(line(&report, "QPH"), "QPH 1.20k ±10%");
+    assert_eq!(line(&report, "others'"), "others' CPU 47%");
+}
+
+#[test]
 fn a_whole_run_at_80_columns() {
     insta::assert_snapshot!(shown(&Plan::default(), 80), @"
     target    embedded PostgreSQL 18.1 · production profile · 2 cores, 24 GiB,
@@ -446,6 +491,7 @@ fn spoil(report: &mut Report, numbers: &[f64], count: u64) {
             peak.throughput = estimate(&mut number);
         }
         series.saturation = Some(Saturation {
+            taken_by_others: Vec::new(),
             stage: *series.ladder.first().unwrap_or(&0),
             last_good: None,
             clients: count as u32,
@@ -466,6 +512,7 @@ fn spoil(report: &mut Report, numbers: &[f64], count: u64) {
     }
     for stage in &mut report.stages {
         stage.seconds = number();
+        stage.cpu_taken_share = Some(number());
         stage.stage.planned_s = Some(number());
         stage.throughput = Some(estimate(&mut number));
         stage.costs = Some(Costs {

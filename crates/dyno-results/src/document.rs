@@ -338,6 +338,8 @@ pub struct Headline {
     pub throughput: Estimate,
     /// Response time in an open loop or over a pool, else service time; of several stages the median of each figure.
     pub latency: Option<Percentiles>,
+    /// As [`StageResult::cpu_taken_share`], of several stages the most.
+    pub cpu_taken_share: Option<f64>,
 }
 
 /// The rung of a ladder at which a target was saturated, and what was at its limit there.
@@ -358,8 +360,12 @@ pub struct Saturation {
     pub evidence: String,
     /// What was at its limit, the fullest first; behind them a pool's connections, since they fill up behind whatever is
     /// slow, and last what was so at the lowest step already.
-    /// Empty where nothing that was read was at its limit.
+    /// Empty where nothing that was read was at its limit, and where others took what was missing.
     pub limits: Vec<Limit>,
+    /// Resources of the machine that were at their limit because others than the server and dyno took them: a cause that says
+    /// nothing of what the server can do. Unless transactions failed, nothing else is then named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub taken_by_others: Vec<Limit>,
 }
 
 /// By what a saturation shows.
@@ -457,8 +463,13 @@ impl Estimate {
 
     /// False where its interval says that it may be half as much, or less. Without an interval nothing says so.
     pub(crate) fn is_known_within_two(&self) -> bool {
-        self.half_width.is_none_or(|half_width| half_width <= HALF_WIDTH_KNOWN_MAX * self.mean)
+        self.half_width.is_none_or(|half_width| is_known_within_two(self.mean, half_width))
     }
+}
+
+/// False where a figure's interval says that it may be half as much, or less.
+pub(crate) fn is_known_within_two(figure: f64, half_width: f64) -> bool {
+    half_width <= HALF_WIDTH_KNOWN_MAX * figure
 }
 
 /// What came out of a stage.
@@ -537,6 +548,19 @@ impl StageResult {
     #[must_use]
     pub fn busy_share(&self) -> Option<f64> {
         Some(1.0 - self.reading("cpu_idle_share")? - self.reading("cpu_iowait_share").unwrap_or(0.0))
+    }
+
+    /// Of the bytes that the disk under the server's data moved, those of the server: of its control group, else of its own
+    /// processes. `None` where that was not read, or nothing was moved.
+    #[must_use]
+    pub fn server_disk_share(&self) -> Option<f64> {
+        let moved = |whose: &str| {
+            let read = |way: &str| self.reading(&format!("{whose}disk_{way}_bytes_per_s"));
+            Some(read("read")? + read("write")?)
+        };
+        let all = moved("").filter(|all| *all > 0.0)?;
+        // The kernel may count a page for its processes that it wrote earlier, or later.
+        Some((moved("server_cgroup_").or_else(|| moved("server_"))? / all).min(1.0))
     }
 
     /// What a user would see: the response time in an open loop or over a pool, else the service time.

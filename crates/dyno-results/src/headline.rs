@@ -51,6 +51,7 @@ pub(crate) fn of<'a>(series: &Series, find: impl Fn(u32) -> Option<&'a StageResu
         stages: stages.iter().map(|result| result.stage.id).collect(),
         throughput,
         latency: median_of_each(&latencies),
+        cpu_taken_share: stages.iter().filter_map(|result| result.cpu_taken_share).reduce(f64::max),
     })
 }
 

@@ -18,6 +18,7 @@ mod gathered;
 mod incomplete;
 mod no_work;
 mod noisy;
+mod noisy_host;
 mod peak_not_reached;
 mod plan_changed;
 mod pool_bound;
@@ -30,6 +31,7 @@ mod spilling;
 mod stats_missing;
 mod too_short;
 
+pub(crate) use self::noisy_host::CODE as NOISY_HOST;
 use crate::document::Report;
 use crate::event::Finding;
 
@@ -48,6 +50,7 @@ const RULES: &[Rule] = &[
     durability::judge,
     driver_bound::judge,
     shared_host::judge,
+    noisy_host::judge,
     peak_not_reached::judge,
     rate_not_met::judge,
     pool_bound::judge,

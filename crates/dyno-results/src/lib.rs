@@ -13,6 +13,7 @@ pub mod format;
 mod headline;
 pub mod judge;
 pub mod latency;
+mod others;
 pub mod passes;
 pub mod plan;
 mod quote;

@@ -7,7 +7,7 @@ use crate::document::{Report, Series, StageResult};
 use crate::event::{Answer, QueryFailure, StageKind};
 use crate::speed_up::SpeedUp;
 use crate::statistics::geometric_mean::GeometricMean;
-use crate::statistics::repeats::median;
+use crate::statistics::repeats::{self, median};
 
 /// The passes of a series, one stage each; the warm-up is none of them, nor is one that was cut short, unless all were.
 #[derive(Debug, Clone, Serialize)]
@@ -21,11 +21,17 @@ pub struct Passes {
     pub queries: Vec<QueryTimes>,
     /// The median of the passes, where one without all queries counts as longer than all others; `None` where it is none.
     pub total_s: Option<f64>,
+    /// Of the 95 % interval over the passes; `None` with fewer than [`PASSES_MIN`], and where one has no time.
+    pub total_half_width_s: Option<f64>,
     /// Of the medians of all queries; `None` where one has none.
     pub geometric_mean_s: Option<f64>,
+    /// As that of the total, by the geometric means of the passes.
+    pub geometric_mean_half_width_s: Option<f64>,
     /// Queries per hour, normalised: 3,600 by `total_s`, times the clients and the scale, by the processors of the server's
     /// host. `None` where one of these is unknown, or the load is `fixed`: it is no figure of how many clients are served.
     pub qph: Option<f64>,
+    /// As that of the total.
+    pub qph_half_width: Option<f64>,
     pub answers: AnswerCounts,
     /// Clients that made each pass.
     pub clients: u32,
@@ -37,6 +43,9 @@ pub struct Passes {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub speed_ups: Vec<SpeedUp>,
 }
+
+/// Fewer passes do not show how much their times differ.
+pub const PASSES_MIN: usize = 3;
 
 /// What passes have in common whose times are told beside each other.
 #[derive(Debug, Clone, PartialEq)]
@@ -107,13 +116,20 @@ pub(crate) fn of(series: &Series, stages: &[StageResult], known: &Report) -> Opt
                 / processors(series, known)?,
         )
     };
+    let geometric_mean_s = medians.as_deref().and_then(geometric_mean);
+    let geometric_means: Vec<Option<f64>> = passes.iter().map(|pass| self::geometric_mean_s(pass)).collect();
+    let qph = total_s.filter(|_| !first.stage.fixed).and_then(qph);
+    let within = |figure: Option<f64>, values: &[Option<f64>]| Some(figure? * half_width_share(values)?);
     let count = |is: fn(&QueryTimes) -> bool| queries.iter().filter(|query| is(query)).count();
     Some(Passes {
         stages: passes.iter().map(|pass| pass.stage.id).collect(),
-        seconds,
         total_s,
-        geometric_mean_s: medians.as_deref().and_then(geometric_mean),
-        qph: total_s.filter(|_| !first.stage.fixed).and_then(qph),
+        total_half_width_s: within(total_s, &seconds),
+        geometric_mean_s,
+        geometric_mean_half_width_s: within(geometric_mean_s, &geometric_means),
+        qph,
+        qph_half_width: within(qph, &seconds),
+        seconds,
         answers: AnswerCounts {
             kept: count(|query| query.rows.is_some()),
             known: count(|query| query.validated.is_some()),
@@ -133,6 +149,13 @@ pub(crate) fn of(series: &Series, stages: &[StageResult], known: &Report) -> Opt
 fn without_cut_short(passes: Vec<&StageResult>) -> Vec<&StageResult> {
     let complete: Vec<&StageResult> = passes.iter().copied().filter(|pass| pass.complete).collect();
     if complete.is_empty() { passes } else { complete }
+}
+
+/// Half-width of the interval over passes, as a share of their median.
+fn half_width_share(values: &[Option<f64>]) -> Option<f64> {
+    let all: Option<Vec<f64>> = values.iter().copied().collect();
+    let estimate = repeats::estimate(&all.filter(|all| all.len() >= PASSES_MIN)?)?;
+    Some(estimate.half_width? / estimate.mean)
 }
 
 fn query(series: &Series, passes: &[&StageResult], name: &str, known: &Report) -> QueryTimes {

@@ -5,11 +5,11 @@
 
 use serde::Serialize;
 
-use crate::document::{Estimate, Report, Series, StageResult};
+use crate::document::{Estimate, Report, Series, StageResult, is_known_within_two};
 use crate::event::{Severity, StageKind};
 use crate::format;
 use crate::headline::is_best_of_several;
-use crate::judge::evidence::load_words;
+use crate::judge::{NOISY_HOST, evidence::load_words};
 use crate::passes::Passes;
 use crate::words::{distinct, list};
 
@@ -54,7 +54,7 @@ fn figure(report: &Report, series: &Series) -> Result<Figure, String> {
         return Err(format!("invalid, see {}", list(&codes)));
     }
     if let Some(passes) = &series.passes {
-        return of_passes(report, passes);
+        return of_passes(report, series, passes);
     }
     let nothing = || "nothing was measured".to_owned();
     let headline = series.headline.as_ref().ok_or_else(nothing)?;
@@ -64,7 +64,7 @@ fn figure(report: &Report, series: &Series) -> Result<Figure, String> {
     known(&headline.throughput)?;
     Ok(Figure {
         value: format::throughput(&headline.throughput),
-        how: format!("{}, {}", load_words(first), repeated(&results)),
+        how: format!("{}, {}{}", load_words(first), repeated(&results), beside_others(report, series)),
         stages: headline.stages.clone(),
     })
 }
@@ -111,8 +111,18 @@ fn repeated(results: &[&StageResult]) -> String {
     }
 }
 
+/// `, while others took 64% of the processors`, where they were missing.
+fn beside_others(report: &Report, series: &Series) -> String {
+    let mut doubts = report.findings_of(series).filter(|finding| finding.severity == Severity::Doubt);
+    let share = series.headline.as_ref().and_then(|headline| headline.cpu_taken_share);
+    match share.filter(|_| doubts.any(|finding| finding.code == NOISY_HOST)) {
+        Some(share) => format!(", while others took {} of the processors", format::share(share)),
+        None => String::new(),
+    }
+}
+
 /// Of a query set the seconds of a pass.
-fn of_passes(report: &Report, passes: &Passes) -> Result<Figure, String> {
+fn of_passes(report: &Report, series: &Series, passes: &Passes) -> Result<Figure, String> {
     let total_s = passes.total_s.ok_or_else(|| {
         let ran = passes.queries.iter().filter(|query| query.median_s.is_some()).count();
         format!("{ran} of {} ended well", format::queries(passes.queries.len()))
@@ -121,14 +131,23 @@ fn of_passes(report: &Report, passes: &Passes) -> Result<Figure, String> {
         1 => "one pass".to_owned(),
         several => format!("median of {several} passes"),
     };
+    let error = match passes.total_half_width_s {
+        Some(half_width) if !is_known_within_two(total_s, half_width) => {
+            let total = format::latency_us(total_s * 1e6);
+            return Err(format!("{total} a pass, {made}, is not known to within a factor of two"));
+        }
+        Some(half_width) => format!(" {}", format::relative(total_s, half_width)),
+        None => String::new(),
+    };
     let cut = passes.stages.iter().filter_map(|id| report.stage(*id)).any(|pass| !pass.complete);
     let cut = if cut { " cut short" } else { "" };
     Ok(Figure {
-        value: format!("{} a pass", format::latency_us(total_s * 1e6)),
+        value: format!("{} a pass{error}", format::latency_us(total_s * 1e6)),
         how: format!(
-            "{}, {}, {made}{cut}",
+            "{}, {}, {made}{cut}{}",
             format::queries(passes.queries.len()),
-            format::clients(passes.clients)
+            format::clients(passes.clients),
+            beside_others(report, series)
         ),
         stages: passes.stages.clone(),
     })

@@ -10,6 +10,8 @@ use dyno_results::format;
 
 /// How the table says that nothing is known.
 const UNKNOWN: &str = "unknown";
+/// A smaller share of the processors is shown as none.
+const OTHERS_SHOWN: f64 = 0.005;
 /// Between the columns of the table.
 const GAP: usize = 3;
 
@@ -47,6 +49,14 @@ pub(super) fn line(stage: &StageResult, sheet: &mut Sheet) {
     }
     if !parts.is_empty() {
         sheet.paragraph("", &format!("each transaction: {}", parts.join(DOT)), Paint::faint);
+    }
+}
+
+/// What others had of the processors meanwhile, where that is seen at all.
+pub(super) fn others(share: Option<f64>, sheet: &mut Sheet) {
+    if let Some(share) = share.filter(|share| *share >= OTHERS_SHOWN) {
+        let text = format!("others took {} of the host's processors", format::share(share));
+        sheet.paragraph("", &text, Paint::faint);
     }
 }
 
@@ -142,6 +152,11 @@ const ROWS: [(&str, &[CostRow]); 2] = [
         &[
             CostRow { head: "CPU", always: true, cell: cpu_busy },
             CostRow { head: "host CPU busy", always: false, cell: host_busy },
+            CostRow {
+                head: "others' CPU",
+                always: false,
+                cell: |e| e.stage.cpu_taken_share.map(format::share),
+            },
             CostRow { head: "memory", always: true, cell: |e| bytes(e.resource("server_memory_bytes")) },
             CostRow {
                 head: "disk busy",

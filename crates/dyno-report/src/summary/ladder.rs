@@ -1,6 +1,6 @@
 //! A ladder in the summary: its table, the peak, and where a target was saturated; of several targets over the same loads.
 
-use dyno_results::document::{Report, Saturation, SaturationSign, Series, StageResult};
+use dyno_results::document::{Limit, Report, Saturation, SaturationSign, Series, StageResult};
 
 use super::costs;
 use super::series::{pool, stages};
@@ -51,6 +51,7 @@ pub(super) fn of_one(report: &Report, series: &Series, heading: &str, label: &mu
     if let Some(stage) = costs::telling_stage(report, series).filter(|_| series.holds.is_empty()) {
         pool(stage, sheet);
         costs::line(stage, sheet);
+        costs::others(stage.cpu_taken_share, sheet);
     }
     cut_short(&rungs, sheet);
 }
@@ -178,12 +179,15 @@ fn saturation_words(saturation: &Saturation) -> String {
         SaturationSign::Errors => "transactions begin to fail",
         SaturationSign::RateNotMet => "the rate is no longer met",
     };
-    let limits: Vec<_> = saturation.limits.iter().map(|limit| visible(&limit.evidence)).collect();
-    let limits = if limits.is_empty() {
-        "nothing that was read was at its limit".to_owned()
-    } else {
-        limits.join("; ")
+    let words = |limits: &[Limit]| {
+        let each: Vec<_> = limits.iter().map(|limit| visible(&limit.evidence)).collect();
+        (!each.is_empty()).then(|| each.join("; "))
     };
+    let of_others = words(&saturation.taken_by_others)
+        .map(|words| format!("others took what was missing, so the cause is not known: {words}"));
+    let known: Vec<String> = words(&saturation.limits).into_iter().chain(of_others).collect();
+    let limits =
+        if known.is_empty() { "nothing that was read was at its limit".to_owned() } else { known.join("; ") };
     format!(
         "saturated at {load} ({} TPS, p99 {}), {sign}: {limits}",
         format::long(saturation.throughput_per_s),

@@ -4,7 +4,7 @@ use dyno_results::document::{AnswerCounts, Passes, QueryTimes, Report, Series, S
 use dyno_results::{format, words};
 
 use crate::subject::TargetNames;
-use crate::text::{self, DOT, Paint, Sheet, pad_end, uncoloured, visible};
+use crate::text::{self, DOT, Paint, Sheet, pad_end, pad_start, uncoloured, visible};
 
 /// Between the columns.
 const GAP: &str = "   ";
@@ -36,46 +36,44 @@ pub(super) fn table(
         passes[0].stages.first().and_then(|id| report.stage(*id)).map_or(1, |pass| pass.stage.clients);
     let counts: Vec<usize> = passes.iter().map(|passes| passes.stages.len()).collect();
     let count = counts.iter().copied().max().unwrap_or(0);
-    let of = if count == 1 { "1 pass".to_owned() } else { format!("median of {count} passes") };
+    let of = if count == 1 { "one pass".to_owned() } else { format!("median of {count} passes") };
     let clients = format::counted(u64::from(clients), "client");
     let what = if heading.starts_with("tpch/") { TPCH } else { "" };
     sheet.paragraph(label, &format!("{heading}{DOT}{clients}{DOT}{of}{what}"), Paint::faint);
     let columns: Vec<String> = all.iter().map(|series| visible(&series.target).into_owned()).collect();
-    let width = columns.iter().map(String::len).max().unwrap_or(0).max(COLUMN_MIN);
-    let of_queries = queries.iter().map(|query| text::width(&visible(query)));
-    let name_width = of_queries.max().unwrap_or(0).max(COLUMN_MIN);
+    let of_query = |name: &&str| {
+        let own = |passes: &&Passes| passes.queries.iter().find(|own| own.query == *name).map(time);
+        let of = |passes| own(passes).unwrap_or(format::UNKNOWN.to_owned());
+        (visible(name).into_owned(), passes.iter().map(of).collect())
+    };
+    let of_queries: Vec<Row> = queries.iter().map(of_query).collect();
+    let totals = totals(&passes, are_same);
+    let mut below: Vec<Row> =
+        vec![("answers".to_owned(), passes.iter().map(|passes| answers(passes)).collect())];
+    let of_others = |series: &&Series| series.headline.as_ref().and_then(|headline| headline.cpu_taken_share);
+    if all.iter().any(|series| of_others(series).is_some()) {
+        let shares =
+            all.iter().map(|series| of_others(series).map_or(format::UNKNOWN.to_owned(), format::share));
+        below.push(("others' CPU".to_owned(), shares.collect()));
+    }
+    let rows = || of_queries.iter().chain(&totals).chain(&below);
+    let widest = |texts: Vec<&String>| texts.into_iter().map(|text| text::width(text)).max().unwrap_or(0);
+    let width = widest(rows().flat_map(|(_, cells)| cells).chain(&columns).collect()).max(COLUMN_MIN);
+    let name_width = widest(rows().map(|(name, _)| name).collect()).max(COLUMN_MIN);
     let row = |name: &str, values: &[String]| {
-        let values: Vec<String> = values.iter().map(|value| format!("{value:>width$}")).collect();
+        let values: Vec<String> = values.iter().map(|value| pad_start(value, width)).collect();
         format!("{}{GAP}{}", pad_end(name, name_width), values.join(GAP)).trim_end().to_owned()
     };
     if names.are_several() {
         let head = sheet.paint.faint(&row("", &columns));
         sheet.row("", &head);
     }
-    for name in queries {
-        let own = |passes: &&Passes| passes.queries.iter().find(|own| own.query == name).map(time);
-        let of = |passes| own(passes).unwrap_or(format::UNKNOWN.to_owned());
-        sheet.row("", &row(&visible(name), &passes.iter().map(of).collect::<Vec<_>>()));
-    }
-    let seconds = |pick: fn(&Passes) -> Option<f64>| -> Vec<String> {
-        let of =
-            |passes: &&Passes| pick(passes).filter(|_| are_same).map_or(format::UNKNOWN.to_owned(), shown);
-        passes.iter().map(of).collect()
-    };
-    for (name, pick) in [
-        ("total", (|passes| passes.total_s) as fn(&Passes) -> Option<f64>),
-        ("geo. mean", |passes| passes.geometric_mean_s),
-    ] {
-        let line = sheet.paint.strong(&row(name, &seconds(pick)));
+    of_queries.iter().for_each(|(name, cells)| sheet.row("", &row(name, cells)));
+    for (name, cells) in &totals {
+        let line = sheet.paint.strong(&row(name, cells));
         sheet.row("", &line);
     }
-    // Queries without a scale have none.
-    if are_same && passes.iter().any(|passes| passes.qph.is_some()) {
-        let qph = passes.iter().map(|passes| passes.qph.map_or(format::UNKNOWN.to_owned(), format::short));
-        sheet.row("", &row("QPH", &qph.collect::<Vec<_>>()));
-    }
-    let answers: Vec<String> = passes.iter().map(|passes| answers(passes)).collect();
-    sheet.row("", &row("answers", &answers));
+    below.iter().for_each(|(name, cells)| sheet.row("", &row(name, cells)));
     for (series, passes) in all.iter().zip(&passes) {
         let whose =
             if names.are_several() { format!("{}, ", visible(&series.target)) } else { String::new() };
@@ -89,6 +87,35 @@ pub(super) fn table(
         }
     }
     true
+}
+
+/// What a row is called, and what it has for each target.
+type Row = (String, Vec<String>);
+/// A figure of passes with the half-width of its interval, and how it is written.
+type Total = (&'static str, fn(&Passes) -> Option<(f64, Option<f64>)>, fn(f64) -> String);
+
+/// The figures over all queries, with their intervals where passes are enough to have any.
+fn totals(passes: &[&Passes], are_same: bool) -> Vec<Row> {
+    let rows: [Total; 3] = [
+        ("total", |passes| Some((passes.total_s?, passes.total_half_width_s)), shown),
+        ("geo. mean", |passes| Some((passes.geometric_mean_s?, passes.geometric_mean_half_width_s)), shown),
+        ("QPH", |passes| Some((passes.qph?, passes.qph_half_width)), format::short),
+    ];
+    // Queries without a scale have no QPH.
+    let is_there =
+        |name: &str| name != "QPH" || (are_same && passes.iter().any(|passes| passes.qph.is_some()));
+    let of = |(name, pick, shown): Total| {
+        let cell = |passes: &&Passes| match pick(passes).filter(|_| are_same) {
+            Some((figure, Some(half_width))) if half_width > figure => format!("{} ±>100%", shown(figure)),
+            Some((figure, Some(half_width))) => {
+                format!("{} {}", shown(figure), format::relative(figure, half_width))
+            }
+            Some((figure, None)) => shown(figure),
+            None => format::UNKNOWN.to_owned(),
+        };
+        (name.to_owned(), passes.iter().map(cell).collect())
+    };
+    rows.into_iter().filter(|(name, ..)| is_there(name)).map(of).collect()
 }
 
 /// `duck to pg: 8.3× (5.1–13), 22 queries`

@@ -74,6 +74,7 @@ fn one_name(
                 if !names.are_several() {
                     pool(stage, sheet);
                     costs::line(stage, sheet);
+                    costs::others(stage.cpu_taken_share, sheet);
                 }
                 troubles(stage, sheet);
             });

@@ -2,13 +2,14 @@
 //! or dyno itself.
 //!
 //! Each is decided by a mean over the steps from the one on at which the target was saturated, with thresholds that
-//! `docs/saturation.md` lists. Where nothing was read of a resource nothing is said of it.
+//! `docs/saturation.md` lists. Where nothing was read of a resource nothing is said of it. Where others than the server and dyno
+//! took what was missing of the machine, it is no cause that says anything of the server.
 
 mod database;
 mod driver;
 mod host;
 
-use crate::document::{Limit, Report, StageResult};
+use crate::document::{Limit, Report, SaturationSign, StageResult};
 use crate::event::{Host, Target};
 use crate::format;
 use crate::statistics::saturation::LoadStep;
@@ -27,15 +28,28 @@ const OF_SERVER: [Rule; 4] = [database::log, database::locks, database::connecti
 
 /// What was at its limit in the stages of a ladder from one on, the fullest first. Behind them stand a pool's connections,
 /// which fill up behind everything that is slow, and last what was as full at the ladder's lowest step.
-pub(super) fn limits(ladder: &[&StageResult], from: usize, known: &Report) -> Vec<Limit> {
+///
+/// Behind these limits those that others took. What is slow for want of processors or of the disk waits for locks, the log and
+/// connections as well: then nothing else is named, unless transactions failed, which they do by themselves.
+pub(super) fn limits(
+    ladder: &[&StageResult],
+    (from, sign): (usize, SaturationSign),
+    known: &Report,
+) -> (Vec<Limit>, Vec<Limit>) {
     let (good, given_way) = ladder.split_at(from.min(ladder.len()));
-    let Some(name) = given_way.first().map(|result| result.stage.target.as_str()) else { return Vec::new() };
+    let Some(name) = given_way.first().map(|result| result.stage.target.as_str()) else {
+        return (Vec::new(), Vec::new());
+    };
     let scene = Scene {
         given_way,
         last_good: good.last().copied(),
         target: known.target(name),
         host: known.server_host(name),
     };
+    let of_others = host::taken_by_others(&scene);
+    if !of_others.is_empty() && sign != SaturationSign::Errors {
+        return (Vec::new(), of_others);
+    }
     let lowest = good.first().map(|lowest| Scene {
         given_way: std::slice::from_ref(lowest),
         last_good: None,
@@ -55,7 +69,8 @@ pub(super) fn limits(ladder: &[&StageResult], from: usize, known: &Report) -> Ve
     }
     limits.extend(database::pool(&scene));
     limits.extend(from_the_start);
-    limits
+    limits.retain(|limit| of_others.iter().all(|other| other.resource != limit.resource));
+    (limits, of_others)
 }
 
 /// A limit that more load has not brought about.

@@ -25,8 +25,10 @@ const READ_APART: f64 = 0.03;
 /// Who else used a server's host while a stage's load ran.
 #[derive(Clone, Copy)]
 struct Company {
-    /// `None` where it cannot be told.
+    /// dyno; `None` where it cannot be told.
     driver: Option<bool>,
+    /// The database is a library in dyno's process: what dyno used was used by both.
+    in_process: bool,
     /// Another target, under a load of its own.
     loaded: bool,
     /// Another stream, on the target itself: what was used is nobody's alone.
@@ -49,6 +51,7 @@ pub(super) fn fill(
         let shown = shown(&timeline.metrics);
         let target = targets.iter().find(|target| target.name == timeline.target);
         let driver = target.and_then(|target| target.same_host);
+        let in_process = target.is_some_and(|target| target.in_process);
         let beside = spans_beside(stages, target, targets);
         let own: Vec<(u32, f64, f64)> = stages
             .iter()
@@ -66,7 +69,7 @@ pub(super) fn fill(
                 .iter()
                 .any(|(other, from_s, to_s)| *other != stream && *from_s < end_s && start_s < *to_s);
             let means = means(&shown, result.start_s, end_s);
-            let company = Company { driver, loaded, shared };
+            let company = Company { driver, in_process, loaded, shared };
             result.costs = costs(result, &means, company);
             result.cpu_taken_share = taken_share(&means, company).map(rounded);
             result.resources = means.into_iter().map(|(key, mean)| (key, rounded(mean))).collect();
@@ -195,7 +198,8 @@ fn taken_share(means: &BTreeMap<String, f64>, company: Company) -> Option<f64> {
         return None;
     }
     let stolen = means.get("cpu_steal_share").copied();
-    let Some((server, driver)) = means.get("server_cpu_cores").zip(company.driver) else { return stolen };
+    let server = if company.in_process { Some(&0.0) } else { means.get("server_cpu_cores") };
+    let Some((server, driver)) = server.zip(company.driver) else { return stolen };
     let of_driver = if driver { *means.get("driver_cpu_cores")? } else { 0.0 };
     // Busy is all that is not idle, what was stolen included.
     let share = (busy_cores(means)? - server - of_driver) / means.get("cpus")?;

@@ -90,6 +90,7 @@ fn saturation(steps: &[LoadStep], ladder: &[&StageResult], known: &Report) -> Op
         .iter()
         .filter_map(|step| ladder.iter().copied().find(|result| result.stage.id == step.stage))
         .collect();
+    let (limits, taken_by_others) = limits::limits(&whole, (found.at, found.sign), known);
     Some(Saturation {
         stage: step.stage,
         last_good: last_good.map(|step| step.stage),
@@ -99,6 +100,7 @@ fn saturation(steps: &[LoadStep], ladder: &[&StageResult], known: &Report) -> Op
         throughput_per_s: step.throughput.mean,
         p99_us: step.p99_us,
         evidence: found.evidence,
-        limits: limits::limits(&whole, found.at, known),
+        limits,
+        taken_by_others,
     })
 }

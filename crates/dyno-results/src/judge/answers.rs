@@ -4,10 +4,8 @@ use super::evidence::series_subject;
 use crate::answer::AS_RECORDED;
 use crate::document::{Passes, QueryTimes, Report, Series};
 use crate::event::{Check, Finding, Severity};
+use crate::passes::PASSES_MIN;
 use crate::words::first_few;
-
-/// Fewer passes than this do not show how much they scatter.
-const PASSES_MIN: usize = 3;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     let of_series = |series: &Series| {

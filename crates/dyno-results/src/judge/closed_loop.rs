@@ -6,6 +6,9 @@ use crate::document::{Report, Series, StageResult};
 use crate::event::{Arrival, Finding, Severity};
 use crate::format;
 
+/// A median that is so many times that with fewer clients has risen.
+const RISE: f64 = 1.1;
+
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     let advice =
         "do not size a system by this latency; measure latency at the rate that you expect, with --rate";
@@ -15,20 +18,31 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
 }
 
 fn evidence(report: &Report, series: &Series, result: &StageResult) -> Option<String> {
-    // Over a pool the response includes the wait for a connection as well.
     let latency = result.latency()?;
-    let awaited = if result.pool.is_some() { "a connection and for other clients" } else { "other clients" };
-    let alone = alone(report, series, result)
-        .map(|(clients, p50)| format!(", against {p50} with {clients}"))
+    let waited = result.wait.map(|wait| wait.p50_us).filter(|us| *us >= 1.0);
+    let fewer = fewer(report, series, result);
+    let rose = fewer.map(|(_, p50_us)| latency.p50_us >= RISE * p50_us);
+    // Over a pool the response includes the wait for a connection as well.
+    let includes = match (waited, rose) {
+        (Some(_), Some(true)) => "so latency includes the wait for a connection and for other clients",
+        (Some(_), _) => "so latency includes the wait for a connection",
+        (None, Some(true)) => "so latency includes the wait for other clients",
+        // With as many processors as clients none waits for another.
+        (None, Some(false)) => return None,
+        (None, None) => {
+            "so latency includes the wait for other clients, if they wait; no step with fewer clients shows that"
+        }
+    };
+    let waited = waited
+        .map(|us| format!(" ({} of them for a connection)", format::latency_us(us)))
         .unwrap_or_default();
-    let waited = result
-        .wait
-        .filter(|wait| wait.p50_us >= 1.0)
-        .map(|wait| format!(" ({} of them for a connection)", format::latency_us(wait.p50_us)))
+    let against = fewer
+        .map(|(clients, us)| {
+            format!(", against {} with {}", format::latency_us(us), format::clients(clients))
+        })
         .unwrap_or_default();
     Some(format!(
-        "in {} each client sent its next request immediately after a reply, so latency includes the wait for {awaited}: \
-         p50 {}{waited}{alone}",
+        "in {} each client sent its next request immediately after a reply, {includes}: p50 {}{waited}{against}",
         stage_name(result),
         format::latency_us(latency.p50_us)
     ))
@@ -41,10 +55,9 @@ fn saturates(result: &StageResult) -> bool {
         && !result.stage.is_fixed_work()
 }
 
-/// Median at the ladder's lowest rung, where it has fewer clients.
-fn alone(report: &Report, series: &Series, result: &StageResult) -> Option<(String, String)> {
+/// Clients and median of the ladder's lowest rung, where it has fewer clients.
+fn fewer(report: &Report, series: &Series, result: &StageResult) -> Option<(u32, f64)> {
     let lowest = series.ladder.first().and_then(|id| report.stage(*id))?;
-    (lowest.stage.clients < result.stage.clients).then(|| {
-        Some((format::clients(lowest.stage.clients), format::latency_us(lowest.latency()?.p50_us)))
-    })?
+    (lowest.stage.clients < result.stage.clients)
+        .then(|| Some((lowest.stage.clients, lowest.latency()?.p50_us)))?
 }

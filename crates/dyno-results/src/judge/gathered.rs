@@ -3,7 +3,7 @@
 
 use super::evidence::series_subject;
 use crate::document::{Report, Series, StageResult};
-use crate::event::{Finding, Severity, Subject};
+use crate::event::{Finding, Severity, StageKind, Subject};
 use crate::words::list;
 
 /// Stages that are named by their number.
@@ -94,10 +94,11 @@ fn told(report: &Report, code: &str, found: Vec<InStage<'_>>) -> Option<Finding>
     })
 }
 
-/// `; found in 3 of 5 holds (1, 2 and 4)`; nothing where it is found in one alone.
+/// `; found in 3 of 5 holds (1, 2 and 4)`, of rungs where a ladder is all there is; nothing where it is found in one alone.
 fn elsewhere(found: &[InStage<'_>]) -> String {
     let [first, _, ..] = found else { return String::new() };
-    let all = &first.series.holds;
+    let series = first.series;
+    let all = if series.holds.is_empty() { &series.ladder } else { &series.holds };
     let number = |one: &InStage<'_>| all.iter().position(|id| *id == one.result.stage.id).map(|at| at + 1);
     let mut numbers: Vec<String> = found.iter().filter_map(number).map(|number| number.to_string()).collect();
     let which = if numbers.len() == all.len() {
@@ -109,6 +110,10 @@ fn elsewhere(found: &[InStage<'_>]) -> String {
         }
         list(&numbers)
     };
-    let stages = if first.result.stage.pass { "passes" } else { "holds" };
+    let stages = match first.result.stage.kind {
+        StageKind::Ladder => "rungs",
+        _ if first.result.stage.pass => "passes",
+        _ => "holds",
+    };
     format!("; found in {} of {} {stages} ({which})", found.len(), all.len())
 }

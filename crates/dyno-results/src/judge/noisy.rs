@@ -1,4 +1,5 @@
-//! `noisy`: a headline figure that rests on too little, scatters too much, or contradicts the series' own ladder.
+//! `noisy`: a headline figure that rests on too little, scatters too much, differs from repeat to repeat, or contradicts the
+//! series' own ladder.
 
 use super::evidence::{headlines, load_words, stage_name};
 use super::gathered::{InStage, gather};
@@ -6,19 +7,75 @@ use crate::document::{Estimate, Report, Series, StageResult};
 use crate::event::{Finding, Severity, StageKind};
 use crate::format;
 use crate::headline::{Demand, asked, rungs};
-use crate::statistics::peak;
+use crate::statistics::{peak, repeats};
 use crate::words::list;
 
 /// Above this half-width, as a share of the mean, a figure says little more than its order of magnitude.
 const HALF_WIDTH_SHARE_MAX: f64 = 0.15;
 /// Up to this share of difference between a hold and its ladder's step, the intervals are only somewhat too narrow.
 const UNLIKE_SHARE_NOTE: f64 = 0.10;
+/// Repeats whose figures are named.
+const REPEATS_SHOWN: usize = 8;
 /// Fewer transactions than this make no rate.
 const TRANSACTIONS_MIN: u64 = 100;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
+    let unlike: Vec<InStage<'_>> =
+        report.series.iter().filter_map(|series| unlike_repeats(report, series)).collect();
+    // Repeats that differ say more than what each shows by itself.
+    let is_told = |series: &Series| unlike.iter().any(|told| std::ptr::eq(told.series, series));
     let loads = headlines(report).into_iter().filter(|(_, result)| !result.stage.is_fixed_work());
-    gather(report, "noisy", loads.filter_map(|(series, result)| told(report, series, result)))
+    let alone: Vec<InStage<'_>> = loads
+        .filter(|(series, _)| !is_told(series))
+        .filter_map(|(series, result)| told(report, series, result))
+        .collect();
+    gather(report, "noisy", unlike.into_iter().chain(alone))
+}
+
+/// Holds that repeat each other, or passes, of which the middle one is not known to the same share.
+fn unlike_repeats<'a>(report: &'a Report, series: &'a Series) -> Option<InStage<'a>> {
+    let headline = series.headline.as_ref()?;
+    let (what, values, shown) = match &series.passes {
+        Some(passes) => {
+            let seconds: Vec<f64> = passes.seconds.iter().copied().collect::<Option<_>>()?;
+            let shown = seconds.iter().map(|seconds| format::latency_us(seconds * 1e6)).collect();
+            ("passes took", seconds, shown)
+        }
+        None => {
+            let holds: Vec<&StageResult> =
+                headline.stages.iter().filter_map(|id| report.stage(*id)).collect();
+            let are_held = holds.iter().all(|result| result.stage.kind == StageKind::Hold);
+            let tps: Vec<f64> = holds.iter().filter_map(|result| Some(result.throughput?.mean)).collect();
+            let shown: Vec<String> = tps.iter().map(|tps| format::long(*tps)).collect();
+            ("holds of the same load came to", are_held.then_some(tps)?, shown)
+        }
+    };
+    let share = repeats::spread_share(&values).filter(|share| *share > HALF_WIDTH_SHARE_MAX)?;
+    Some(InStage {
+        series,
+        result: report.stage(headline.stage)?,
+        severity: Severity::Doubt,
+        evidence: format!(
+            "{} {what} {}{}: their median is {}",
+            values.len(),
+            named(shown),
+            if series.passes.is_some() { "" } else { " TPS" },
+            if share > 1.0 { format::NOT_KNOWN.to_owned() } else { format!("known to {}", format::relative(1.0, share)) }
+        ),
+        advice: "find out what changed from one to the next, and repeat on a machine on which nothing else runs; a median of \
+                 more repeats is known better"
+            .to_owned(),
+    })
+}
+
+/// Of many the first ones.
+fn named(mut shown: Vec<String>) -> String {
+    let more = shown.len().saturating_sub(REPEATS_SHOWN);
+    shown.truncate(REPEATS_SHOWN);
+    if more > 0 {
+        shown.push(format!("{more} more"));
+    }
+    list(&shown)
 }
 
 /// Everything that makes one stage's figure noisy.

@@ -27,10 +27,17 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
 
 /// `at its limit was cpu (…), and disk (…)`
 fn at_bound(report: &Report, series: &Series, saturation: &Saturation) -> String {
-    let named: Vec<String> =
-        saturation.limits.iter().map(|limit| format!("{} ({})", limit.resource, limit.evidence)).collect();
-    if !named.is_empty() {
-        return format!("at its limit was {}", named.join(", and "));
+    let named = |limits: &[Limit]| {
+        let each: Vec<String> =
+            limits.iter().map(|limit| format!("{} ({})", limit.resource, limit.evidence)).collect();
+        (!each.is_empty()).then(|| each.join(", and "))
+    };
+    let of_others = named(&saturation.taken_by_others)
+        .map(|named| format!("others took what was missing, so the cause is not known: {named}"));
+    let own = named(&saturation.limits).map(|named| format!("at its limit was {named}"));
+    let known: Vec<String> = own.into_iter().chain(of_others).collect();
+    if !known.is_empty() {
+        return known.join("; ");
     }
     if is_host_read(report, series) {
         "the cause is unknown: nothing that was read was at its limit".to_owned()
@@ -55,11 +62,10 @@ fn advice(report: &Report, series: &Series, saturation: &Saturation) -> String {
         None => "start the ramp with less load to find what it can handle".to_owned(),
     };
     let remedy = match saturation.limits.first() {
-        Some(limit) if limit.resource == "cpu" && others_took_most(report, series, saturation) => {
-            "other programs took most of the processors: stop them and measure again; this is not the \
-            server's limit"
-        }
         Some(limit) => remedy(limit),
+        None if !saturation.taken_by_others.is_empty() => {
+            "stop what else runs on the host and measure again: this is not the server's limit"
+        }
         None if is_host_read(report, series) => {
             "check what its sessions waited for (docs/saturation.md), and grant the rights that the run's \
             notices name"
@@ -70,21 +76,6 @@ fn advice(report: &Report, series: &Series, saturation: &Saturation) -> String {
         }
     };
     format!("{size}; {remedy}")
-}
-
-/// Whether most of what the processors did where the ramp was saturated was neither the server's nor dyno's. False where that
-/// cannot be told.
-fn others_took_most(report: &Report, series: &Series, saturation: &Saturation) -> bool {
-    let Some(result) = report.stage(saturation.stage) else { return false };
-    let driver = match report.target(&series.target).and_then(|target| target.same_host) {
-        Some(true) => result.reading("driver_cpu_cores"),
-        Some(false) => Some(0.0),
-        None => None,
-    };
-    let read = |key: &str| result.reading(key);
-    let busy = || Some((result.busy_share()? - read("cpu_steal_share").unwrap_or(0.0)) * read("cpus")?);
-    let own = read("server_cpu_cores").zip(driver).map(|(server, driver)| server + driver);
-    own.zip(busy()).is_some_and(|(own, busy)| own < busy / 2.0)
 }
 
 /// What gives more room.

@@ -6,6 +6,7 @@ mod headlines;
 mod ladders_and_rates;
 mod mysql;
 mod no_work;
+mod noisy_host;
 mod plans;
 mod saturated;
 mod several_targets;
@@ -516,6 +517,25 @@ fn saturated_latency_is_set_beside_that_of_the_lowest_rung() {
 }
 
 #[test]
+fn latency_that_did_not_rise_with_the_clients_holds_no_wait() {
+    let with_first = |p50_us: f64| {
+        let mut report = clean_report();
+        let service = report.stages[0].service.map(|service| Percentiles { p50_us, ..service });
+        report.stages[0].service = service;
+        report
+    };
+    // 1.0 ms in the hold.
+    must_be_silent(&with_first(3900.0), "closed-loop-latency");
+    must_be_silent(&with_first(980.0), "closed-loop-latency");
+    must_find(&with_first(700.0), "closed-loop-latency", Severity::Note, &["so latency includes the wait"]);
+    // Without a ladder nobody knows.
+    let mut report = with_first(700.0);
+    report.series[0].ladder.clear();
+    let words = ["includes the wait for other clients, if they wait; no step with fewer clients shows that"];
+    must_find(&report, "closed-loop-latency", Severity::Note, &words);
+}
+
+#[test]
 fn open_loops_think_time_and_a_single_client_do_not_saturate() {
     let mut report = clean_report();
     hold(&mut report).stage.arrival = crate::event::Arrival::Closed { think_time_ms: 10.0 };
@@ -575,6 +595,7 @@ fn every_code_is_documented() {
         include_str!("incomplete.rs"),
         include_str!("no_work.rs"),
         include_str!("noisy.rs"),
+        include_str!("noisy_host.rs"),
         include_str!("peak_not_reached.rs"),
         include_str!("plan_changed.rs"),
         include_str!("pool_bound.rs"),

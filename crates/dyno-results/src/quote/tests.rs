@@ -121,11 +121,12 @@ fn series_of_one_workload_are_told_apart_and_so_are_targets() {
     }
 }
 
-#[test]
-fn a_query_set_is_quoted_by_its_pass() {
+/// What is quoted of passes that take so many milliseconds.
+fn passes_quoted(service_ms: &[u64]) -> String {
     let mut fixture = Fixture::started("2026-11-20-1");
-    for _ in 0..3 {
-        fixture.play(&FixtureStage::write(StageKind::Hold, 1, &wobble(1000, 5)));
+    for ms in service_ms {
+        let load = FixtureStage::write(StageKind::Hold, 1, &[1000; 5]);
+        fixture.play(&FixtureStage { service_us: ms * 1000, ..load });
     }
     for stamped in &mut fixture.events {
         if let crate::event::Event::StageStarted(stage) = &mut stamped.event {
@@ -133,6 +134,18 @@ fn a_query_set_is_quoted_by_its_pass() {
         }
     }
     fixture.finish();
-    let [only] = &quoted(fold(&fixture.events))[..] else { panic!() };
-    assert!(only.ends_with("a pass (tpcb-like, 1 query, 1 client, median of 3 passes)"), "{only}");
+    quoted(fold(&fixture.events)).remove(0)
+}
+
+#[test]
+fn a_query_set_is_quoted_by_its_pass_with_the_interval_over_passes() {
+    let expected = "101 ms a pass ±3.1% (tpcb-like, 1 query, 1 client, median of 3 passes)";
+    assert_eq!(passes_quoted(&[100, 101, 102]), expected);
+    assert_eq!(passes_quoted(&[100]), "100 ms a pass (tpcb-like, 1 query, 1 client, one pass)");
+    let expected = "101 ms a pass (tpcb-like, 1 query, 1 client, median of 2 passes)";
+    assert_eq!(passes_quoted(&[100, 102]), expected);
+    assert_eq!(
+        passes_quoted(&[5100, 4800, 2500]),
+        "nothing (tpcb-like): 4.8 s a pass, median of 3 passes, is not known to within a factor of two"
+    );
 }

@@ -24,6 +24,17 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
     })
 }
 
+/// How well the median of repeats is known, as a share of it: the half-width of its interval; of two, whose interval says nothing,
+/// half of what lies between them.
+pub(crate) fn spread_share(values: &[f64]) -> Option<f64> {
+    match values {
+        [] | [_] => None,
+        [one, other] => Some((one - other).abs() / (one + other)),
+        several => estimate(several).and_then(|estimate| Some(estimate.half_width? / estimate.mean)),
+    }
+    .filter(|share| share.is_finite())
+}
+
 /// Of an even number the mean of the middle two; `None` without any.
 #[must_use]
 pub fn median(mut values: Vec<f64>) -> Option<f64> {

@@ -10,6 +10,7 @@ mod flat;
 
 use crate::document::{Estimate, SHORTFALL, SaturationSign, StageResult};
 use crate::format;
+use crate::others::IDLE_ENOUGH;
 
 /// Steps beyond the one at which a target was saturated that must show the same.
 pub const BEYOND_MIN: usize = 2;
@@ -22,8 +23,6 @@ pub const BEYOND_S_MIN: f64 = 6.0;
 /// machine is like, and what they take of each transaction is done for the server.
 pub const TAKEN_MORE: f64 = 0.15;
 pub const TAKEN_GROWTH: f64 = 3.0;
-/// Of the processor time left idle, from which on whoever wanted a processor had one.
-pub const IDLE_ENOUGH: f64 = 0.1;
 /// Failed transactions from this share on are a sign, as they are a doubt of the figures.
 pub const FAILED_SHARE: f64 = 0.01;
 /// Failures that were there from the beginning are none of the load's: they must have become so many times as many.
@@ -142,7 +141,7 @@ impl SaturationPoint {
 impl Processors {
     #[must_use]
     pub fn of(result: &StageResult) -> Option<Self> {
-        let idle_share = result.resources.get("cpu_idle_share").copied().unwrap_or(0.0);
+        let idle_share = result.busy_share().map_or(0.0, |busy| 1.0 - busy);
         Some(Self { taken_share: result.cpu_taken_share?, idle_share })
     }
 }

@@ -282,7 +282,9 @@ pub(crate) fn clean_fixture() -> Fixture {
     fixture.read("database", "checkpoints_timed_total", 3.0);
     fixture.read("database", "checkpoints_requested_total", 0.0);
     for (clients, level) in [(1, 250), (2, 480), (4, 820), (8, 1000), (16, 900)] {
-        fixture.play(&FixtureStage::write(StageKind::Ladder, clients, &wobble(level, 5)));
+        let service_us = if clients == 1 { 400 } else { 1000 };
+        let tps = wobble(level, 5);
+        fixture.play(&FixtureStage { service_us, ..FixtureStage::write(StageKind::Ladder, clients, &tps) });
     }
     hold(&mut fixture, &FixtureStage::write(StageKind::Hold, 8, &wobble(990, 20)));
     fixture.push(Event::Check(check("history-holds-every-commit", Some(true))));

@@ -3,6 +3,7 @@
 use super::{FULL, Scene, amount, limit};
 use crate::document::{Limit, StageResult};
 use crate::format;
+use crate::others::{DISK_SHARE_FEW, Others};
 
 /// Periods of a quota in which it was used up, from this share on, while most of it was used on average: a load that
 /// comes in bursts meets its quota before the mean does.
@@ -17,6 +18,21 @@ const MEMORY_LEFT: f64 = 0.05;
 /// Time in which something waited for memory, from this share on, shows that a group's limit hurts: the page cache fills
 /// it by itself.
 const MEMORY_PRESSURE: f64 = 0.05;
+
+/// What was at its limit because others than the server and dyno took it.
+pub(super) fn taken_by_others(scene: &Scene<'_>) -> Vec<Limit> {
+    let others: Vec<Others> =
+        scene.given_way.iter().filter_map(|result| Others::on_server_host(result)).collect();
+    let in_the_way = others.iter().filter(|others| others.were_in_the_way()).count();
+    let processors = cpu(scene).filter(|_| cpu_quota(scene).is_none() && 2 * in_the_way > others.len());
+    let of_server = scene.mean(StageResult::server_disk_share);
+    let disk = device(scene).filter(|_| disk_caps(scene).is_none());
+    let disk = disk.zip(of_server.filter(|share| *share < DISK_SHARE_FEW)).map(|(limit, share)| Limit {
+        evidence: format!("{}; {} of its traffic was the server's", limit.evidence, format::share(share)),
+        ..limit
+    });
+    processors.into_iter().chain(disk).collect()
+}
 
 /// A quota that is used up is the bound, whatever else runs on the machine.
 pub(super) fn processors(scene: &Scene<'_>) -> Option<Limit> {
@@ -132,10 +148,13 @@ fn shared_with_dyno(scene: &Scene<'_>) -> Option<Limit> {
 
 /// The device, or what the server's control group may ask of it.
 pub(super) fn disk(scene: &Scene<'_>) -> Option<Limit> {
+    disk_caps(scene).or_else(|| device(scene))
+}
+
+fn disk_caps(scene: &Scene<'_>) -> Option<Limit> {
     let moves = [("write", "bytes"), ("read", "bytes"), ("write", "operations"), ("read", "operations")];
     let caps = moves.into_iter().filter_map(|(way, unit)| disk_cap(scene, way, unit));
     caps.reduce(|fuller, other| if other.share > fuller.share { other } else { fuller })
-        .or_else(|| device(scene))
 }
 
 fn disk_cap(scene: &Scene<'_>, way: &str, unit: &str) -> Option<Limit> {

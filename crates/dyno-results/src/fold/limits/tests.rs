@@ -48,20 +48,93 @@ fn busy(fixture: &mut Fixture, share: f64) {
 fn processors_without_rest_are_named() {
     let full = |fixture: &mut Fixture, load: f64| {
         busy(fixture, 0.97 * load);
-        fixture.grow("host", "server_cpu_seconds_total", 5.5 * load);
+        fixture.grow("host", "server_cpu_seconds_total", 7.0 * load);
     };
     only(
         full,
         "cpu",
         &[
             "the host's 8 processors were 97% busy (48% at 4 clients)",
-            "the server took 5.5 of them, other programs 2.3",
+            "the server took 7 of them, other programs 0.76",
         ],
     );
     none(|fixture, load| busy(fixture, 0.85 * load));
     // Without the machine's own time the server's share of its processors decides.
     only(|fixture, load| fixture.grow("host", "server_cpu_seconds_total", 7.5 * load), "cpu", &["94% busy"]);
     none(|fixture, load| fixture.grow("host", "server_cpu_seconds_total", 6.0 * load));
+}
+
+#[test]
+fn what_others_took_is_no_cause_and_neither_is_what_waits_behind_it() {
+    // The server has a quarter of the machine, and its sessions and clients wait.
+    let of_others = |fixture: &mut Fixture, load: f64| {
+        busy(fixture, 0.99);
+        fixture.grow("host", "server_cpu_seconds_total", 2.2 * load);
+        fixture.read("database", "waits_sessions[Lock]", 9.0);
+    };
+    let saturation = given_way(false, of_others);
+    assert!(saturation.limits.is_empty(), "{saturation:?}");
+    let [taken] = &saturation.taken_by_others[..] else { panic!("{saturation:?}") };
+    assert_eq!(taken.resource, "cpu");
+    assert!(taken.evidence.ends_with("the server took 2.2 of them, other programs 5.7"), "{taken:?}");
+    assert!(over_a_pool(of_others).limits.is_empty());
+    // A hypervisor's other machines are others as well.
+    let stolen = given_way(false, |fixture, load| {
+        busy(fixture, 0.98 * load);
+        fixture.grow("host", "cpu_steal_seconds_total", 4.0 * load);
+    });
+    assert!(stolen.limits.is_empty() && stolen.taken_by_others[0].resource == "cpu", "{stolen:?}");
+    // A quota that is used up is the server's own end.
+    let quota = given_way(false, |fixture, load| {
+        of_others(fixture, load);
+        fixture.read("host", "server_cgroup_cpus_limit", 2.3);
+    });
+    let named: Vec<&str> = quota.limits.iter().map(|limit| limit.resource.as_str()).collect();
+    assert_eq!((&named[..], quota.taken_by_others.len()), (&["locks", "cpu-quota"][..], 0));
+}
+
+#[test]
+fn a_disk_that_others_keep_busy_is_no_cause() {
+    let disk = |of_server: f64| {
+        given_way(false, |fixture, load| {
+            fixture.grow("host", "disk_busy_seconds_total", 0.99 * load);
+            for (key, per_second) in [
+                ("disk_read_bytes_total", 8e7),
+                ("disk_write_bytes_total", 2e7),
+                ("server_disk_read_bytes_total", 8e7 * of_server),
+                ("server_disk_write_bytes_total", 2e7 * of_server),
+            ] {
+                fixture.grow("host", key, per_second);
+            }
+        })
+    };
+    let saturation = disk(0.1);
+    assert!(saturation.limits.is_empty(), "{saturation:?}");
+    assert!(saturation.taken_by_others[0].evidence.ends_with("; 10% of its traffic was the server's"));
+    let own = disk(0.8);
+    assert_eq!((own.limits[0].resource.as_str(), own.taken_by_others.len()), ("disk", 0));
+}
+
+#[test]
+fn what_fails_has_its_cause_whoever_took_the_processors() {
+    let mut fixture = Fixture::started("2026-11-20-1");
+    fixture.push(Event::Target(target("pg")));
+    saturated_ladder(&mut fixture, |fixture, load| {
+        busy(fixture, 1.0);
+        fixture.grow("host", "server_cpu_seconds_total", 2.0 * load);
+    });
+    for stamped in &mut fixture.events {
+        if let Stamped { event: Event::Interval(interval), .. } = stamped
+            && interval.clients >= 8
+        {
+            interval.types[0].failed = 100;
+            interval.errors.insert("53300".to_owned(), 100);
+        }
+    }
+    let saturation = fold(&fixture.events).series[0].saturation.clone().unwrap();
+    let named = |limits: &[Limit]| -> Vec<String> { limits.iter().map(|it| it.resource.clone()).collect() };
+    assert_eq!(named(&saturation.limits), ["connections"]);
+    assert_eq!(named(&saturation.taken_by_others), ["cpu"]);
 }
 
 #[test]

@@ -147,3 +147,51 @@ fn the_gravest_of_several_repeats_is_told() {
         &["90% of 1,000 writes", "found in 2 of 3 holds (2 and 3)"],
     );
 }
+
+/// A run of holds of the same load, or of passes, of these levels.
+fn holds(levels: &[u64], pass: bool) -> Report {
+    let mut fixture = Fixture::started("2026-11-20-1");
+    for level in levels {
+        fixture.play(&FixtureStage {
+            service_us: 1_000_000_000 / level,
+            ..FixtureStage::write(StageKind::Hold, 1, &wobble(*level, 20))
+        });
+    }
+    for stamped in &mut fixture.events {
+        if let Event::StageStarted(stage) = &mut stamped.event {
+            stage.pass = pass;
+        }
+    }
+    fixture.finish();
+    fold(&fixture.events)
+}
+
+#[test]
+fn repeats_that_differ_beyond_what_their_number_allows_are_found() {
+    let words =
+        ["3 holds of the same load came to 11,808, 17,361 and 18,307 TPS: their median is known to ±"];
+    must_find(&holds(&[11_814, 17_370, 18_316], false), "noisy", Severity::Doubt, &words);
+    must_be_silent(&holds(&[17_100, 17_370, 17_600], false), "noisy");
+    // Of two, half of what lies between them.
+    must_find(&holds(&[1000, 1500], false), "noisy", Severity::Doubt, &["2 holds of the same load"]);
+    must_be_silent(&holds(&[1000, 1200], false), "noisy");
+}
+
+#[test]
+fn passes_that_differ_beyond_what_their_number_allows_are_found() {
+    // Seconds of a pass are those of its query: 5.1, 4.8 and 2.5 times 10⁵ µs.
+    let report = holds(&[1961, 2083, 4000], true);
+    must_find(&report, "noisy", Severity::Doubt, &["3 passes took 510 ms, 480 ms and 250 ms: their median"]);
+    let passes = report.series[0].passes.as_ref().unwrap();
+    let share = passes.total_half_width_s.unwrap() / passes.total_s.unwrap();
+    assert!(share > 0.5, "{share}");
+    let of_mean = passes.geometric_mean_half_width_s.unwrap() / passes.geometric_mean_s.unwrap();
+    assert!((of_mean / share - 1.0).abs() < 1e-9, "{of_mean}");
+    let even = holds(&[1961, 1970, 1980], true);
+    must_be_silent(&even, "noisy");
+    assert!(even.series[0].passes.as_ref().unwrap().total_half_width_s.is_some());
+    // One pass, or two, say nothing of how much they differ.
+    for few in [&[1961][..], &[1961, 1970]] {
+        assert_eq!(holds(few, true).series[0].passes.as_ref().unwrap().total_half_width_s, None);
+    }
+}

@@ -35,7 +35,7 @@ fn what_gave_way_and_what_held_it_up_are_named() {
 
 #[test]
 fn processors_that_other_programs_took_are_not_the_servers_end() {
-    let advice = |server: f64| {
+    let of = |server: f64| {
         let mut fixture = Fixture::started("2026-11-20-1");
         fixture.push(Event::Target(target("pg")));
         saturated_ladder(&mut fixture, |fixture, load| {
@@ -44,10 +44,14 @@ fn processors_that_other_programs_took_are_not_the_servers_end() {
             fixture.grow("host", "cpu_idle_seconds_total", 8.0 * (1.0 - 0.98 * load));
             fixture.grow("host", "server_cpu_seconds_total", server * load);
         });
-        found(&fold(&fixture.events), "saturated").unwrap().advice
+        found(&fold(&fixture.events), "saturated").unwrap()
     };
-    assert!(advice(0.12).contains("other programs took most of the processors"), "{}", advice(0.12));
-    assert!(advice(6.0).contains("more or faster processors"), "{}", advice(6.0));
+    let others = of(0.12);
+    assert!(others.evidence.contains("; others took what was missing, so the cause is not known: cpu ("));
+    assert!(others.advice.contains("stop what else runs on the host"), "{}", others.advice);
+    let own = of(7.5);
+    assert!(own.evidence.contains("at its limit was cpu (") && !own.evidence.contains("others took"));
+    assert!(own.advice.contains("more or faster processors"), "{}", own.advice);
 }
 
 #[test]
@@ -102,7 +106,7 @@ fn a_latency_over_a_pool_is_known_to_include_the_wait() {
     let words = [
         "includes the wait for a connection and for other clients: p50 6.0 ms (5.0 ms of them for a \
         connection)",
-        ", against 1.0 ms with 1 client",
+        ", against 400 µs with 1 client",
     ];
     must_find(&report, "closed-loop-latency", Severity::Note, &words);
 }
