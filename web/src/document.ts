@@ -207,8 +207,12 @@ export interface Passes {
   queries: QueryTimes[];
   /** The median, where a complete pass without a time counts as longer than all others; null where that is such a pass. */
   total_s: number | null;
+  /** Of the 95 % interval over the passes; null with fewer than three, and where one has no time. */
+  total_half_width_s: number | null;
   geometric_mean_s: number | null;
+  geometric_mean_half_width_s: number | null;
   qph: number | null;
+  qph_half_width: number | null;
   /** Numbers of queries by what is known of their answers. */
   answers: { kept: number; known: number; valid: number; alike: number; differ: number };
   /** Against each other target of the run; left out where there is none. */
@@ -292,6 +296,8 @@ export interface Headline {
   stage: number;
   throughput: Estimate;
   latency: Percentiles | null;
+  /** What others than the server and dyno took of the host's processors, 0 to 1; of several stages the most. */
+  cpu_taken_share: number | null;
 }
 
 /** The rung of a ladder at which a target was saturated, and what was at its limit there. */
@@ -305,6 +311,8 @@ export interface Saturation {
   evidence: string;
   /** The fullest first. */
   limits: Limit[];
+  /** Taken by others than the server and dyno; left out where there are none. */
+  taken_by_others?: Limit[];
 }
 
 /** A resource at or near its bound. */

@@ -288,6 +288,7 @@ function series(side: Side, stages: StageResult[], ladder: number[]): Series {
       stage: top.id,
       throughput: top.throughput ?? estimate(0, 0, 0),
       latency: top.response,
+      cpu_taken_share: 0.64,
     },
     peak: {
       stage: top.id,

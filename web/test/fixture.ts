@@ -169,13 +169,19 @@ function seriesOf(plan: Plan, ids: { ladder: number[]; holds: number[] }, stages
     workload: plan.workload,
     ...ids,
     headline: held?.throughput
-      ? { stages: [held.id], stage: held.id, throughput: held.throughput, latency: held.service }
+      ? {
+          stages: [held.id],
+          stage: held.id,
+          throughput: held.throughput,
+          latency: held.service,
+          cpu_taken_share: plan.name === "read" ? 0.04 : null,
+        }
       : null,
     peak: peak?.throughput
       ? {
           stage: peak.id,
           clients: peak.clients,
-          throughput: peak.throughput,
+          throughput: { ...peak.throughput, half_width: null },
           clients_indistinguishable: plan.name === "read" ? [8, 16] : [16],
           indistinguishable_from: plan.name === "read" ? "16" : null,
           passed: true,

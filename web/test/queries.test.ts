@@ -31,7 +31,9 @@ function medians(times: Record<string, number | null>): Passes {
     differs: null,
   }));
   const answers = { kept: queries.length, known: 0, valid: 0, alike: 0, differ: 0 };
-  return { stages: [1], seconds: [null], queries, total_s: null, geometric_mean_s: null, qph: null, answers };
+  const half_widths = { total_half_width_s: null, geometric_mean_half_width_s: null, qph_half_width: null };
+  const figures = { total_s: null, geometric_mean_s: null, qph: null, ...half_widths };
+  return { stages: [1], seconds: [null], queries, ...figures, answers };
 }
 
 test("a series is of a query set before a pass has ended, and no other series is", () => {

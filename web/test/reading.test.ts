@@ -33,7 +33,7 @@ test("the hold stands for a series, of several the median", () => {
   const throughput = { mean: 17_370, half_width: 14_700, samples: 2, effective_samples: 2 };
   const latency = { ...hold.service, p99_us: 4242 };
   const repeated = { ...read, holds: [first, last] };
-  const headline = { stages: [first, last], stage: first, throughput, latency };
+  const headline = { stages: [first, last], stage: first, throughput, latency, cpu_taken_share: null };
   expect(holdOf(report, { ...repeated, headline })).toEqual({ ...hold, throughput, service: latency });
   expect(repeatsOf(report, { ...repeated, headline }).map(({ id }) => id)).toEqual([first, last]);
 });

@@ -3,7 +3,7 @@
 
 import uPlot from "uplot";
 import { loadOf } from "../align";
-import type { Peak, Percentiles, Saturation, StageResult } from "../document";
+import type { Estimate, Peak, Percentiles, Saturation, StageResult } from "../document";
 import { count, latency, latencyTick, long, relativeError, short, tick } from "../format";
 import { latencyOf } from "../reading";
 import type { Mark } from "../scene";
@@ -28,6 +28,12 @@ export interface Ladder {
   hold: StageResult | null;
   peak: Peak | null;
   saturation: Saturation | null;
+}
+
+/** A rung's interval; the best of several has none, since it was chosen for being the highest. */
+export function intervalOf({ peak }: Pick<Ladder, "peak">, { id, throughput }: StageResult): Estimate | null {
+  if (throughput?.half_width == null) return null;
+  return peak?.stage === id && peak.throughput.half_width === null ? null : throughput;
 }
 
 /** Intervals of more rungs than this are drawn as a band. */
@@ -74,7 +80,7 @@ export function throughputAgainstLoad(ladders: Ladder[]): ClientsChart {
     ticks: () => linearTicks(top, 5),
     write: tick,
     intervals: true,
-    read: (line: Line, index: number) => readThroughput(line.ladder.rungs[index]),
+    read: (line: Line, index: number) => readThroughput(line.ladder, line.ladder.rungs[index]),
   };
   return { spec: againstLoad(ladders, drawn, key), key };
 }
@@ -211,11 +217,15 @@ function positive(value: number | undefined): number | null {
   return value !== undefined && value > 0 ? value : null;
 }
 
-function readThroughput(rung: StageResult | undefined): string | null {
+function readThroughput(ladder: Ladder, rung: StageResult | undefined): string | null {
   if (rung === undefined) return null;
-  return rung.throughput === null
-    ? "unknown"
-    : `${long(rung.throughput.mean)} TPS ${relativeError(rung.throughput)}`;
+  if (rung.throughput === null) return "unknown";
+  const figure = `${long(rung.throughput.mean)} TPS`;
+  if (rung.throughput.half_width === null) return `${figure} ${relativeError(rung.throughput)}`;
+  const known = intervalOf(ladder, rung);
+  return known === null
+    ? `${figure}, the best of ${ladder.rungs.length}`
+    : `${figure} ${relativeError(known)}`;
 }
 
 /** Steps of one size stand on a linear axis, factors on a logarithmic one. */
@@ -271,7 +281,7 @@ function drawLine(plot: uPlot, line: Line, intervals: boolean, palette: Palette)
       : [{ rung, x: plot.valToPos(loadOf(rung), "x", true), y: plot.valToPos(value, "y", true) }];
   });
   ctx.save();
-  if (intervals) drawIntervals(plot, line.ladder.rungs, colour);
+  if (intervals) drawIntervals(plot, line.ladder, colour);
   ctx.strokeStyle = colour;
   ctx.lineJoin = "round";
   ctx.lineWidth = (line.width ?? 1.5) * unit;
@@ -298,17 +308,17 @@ function drawLine(plot: uPlot, line: Line, intervals: boolean, palette: Palette)
 }
 
 /** Bars for few rungs, a band for many. */
-function drawIntervals(plot: uPlot, rungs: StageResult[], colour: string): void {
+function drawIntervals(plot: uPlot, ladder: Ladder, colour: string): void {
   const { ctx } = plot;
   const unit = uPlot.pxRatio;
-  const bars = rungs.flatMap((rung) => {
-    const { throughput } = rung;
-    if (throughput?.half_width == null) return [];
+  const bars = ladder.rungs.flatMap((rung) => {
+    const known = intervalOf(ladder, rung);
+    if (known?.half_width == null) return [];
     return [
       {
         x: plot.valToPos(loadOf(rung), "x", true),
-        low: plot.valToPos(Math.max(0, throughput.mean - throughput.half_width), "y", true),
-        high: plot.valToPos(throughput.mean + throughput.half_width, "y", true),
+        low: plot.valToPos(Math.max(0, known.mean - known.half_width), "y", true),
+        high: plot.valToPos(known.mean + known.half_width, "y", true),
       },
     ];
   });

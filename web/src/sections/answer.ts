@@ -84,8 +84,8 @@ export function masthead(report: Report, toggle: HTMLElement): HTMLElement {
   );
 }
 
-/** The first lines of the page: what to quote of each series, or why nothing. */
-function quotes(report: Report): Child[] {
+/** What to quote of each series, or why nothing: the first lines of the page, and of each run of several. */
+export function quotes(report: Report): Child[] {
   return report.quotes.map(({ text }) => el("p", { class: "quote" }, el("b", {}, "quote: "), text));
 }
 
@@ -200,7 +200,7 @@ function answer(scene: Scene, lane: Lane, series: Series): HTMLElement {
       ),
     ),
     !several && caveat(series.workload),
-    ofQueries ? passesParts(report, series) : loadParts(report, series, hold),
+    ofQueries ? [passesParts(report, series), othersLine(series)] : loadParts(report, series, hold),
     marks(own, (finding) => placeOfFinding(finding, lane, scene)),
   );
   card.style.setProperty("--own", `var(--${colour})`);
@@ -211,11 +211,20 @@ function loadParts(report: Report, series: Series, hold: StageResult | null): Ch
   return [
     headline(report, series, hold),
     figures(report, series),
+    othersLine(series),
     repeatsLine(report, series),
     peakLine(report, series, hold),
     saturationLines(report, series),
     hold !== null && outcomes(hold),
   ];
+}
+
+/** What others had of the processors meanwhile, where that is seen at all. */
+function othersLine({ headline }: Series): Child {
+  const taken = headline?.cpu_taken_share ?? 0;
+  return (
+    taken >= 0.005 && el("p", { class: "detail" }, `Others took ${share(taken)} of the host's processors.`)
+  );
 }
 
 /** Percentiles of the stage that stands for the series. */
@@ -237,6 +246,7 @@ function saturationLines(report: Report, series: Series): Child {
       ? counted(saturation.clients, "client")
       : `${long(saturation.rate_per_s)}/s`;
   const last = report.stages.find((one) => one.id === saturation.last_good);
+  const others = saturation.taken_by_others ?? [];
   const good = last === undefined ? "" : `. Still good at ${askedText(last)}.`;
   return el(
     "div",
@@ -248,10 +258,17 @@ function saturationLines(report: Report, series: Series): Child {
       stage?.complete === false && " (cut short)",
       `: ${saturation.evidence}${good}`,
     ),
-    saturation.limits.length > 0
-      ? el("ul", { class: "limits", "aria-label": "What was at its limit" }, saturation.limits.map(limit))
-      : el("p", { class: "detail" }, "Nothing that was read was at its limit; the cause is unknown."),
+    limitsOf(saturation.limits, "What was at its limit"),
+    others.length > 0 &&
+      el("p", { class: "detail" }, "Others took what was missing, so the cause is not known:"),
+    limitsOf(others, "What others took"),
+    saturation.limits.length + others.length === 0 &&
+      el("p", { class: "detail" }, "Nothing that was read was at its limit; the cause is unknown."),
   );
+}
+
+function limitsOf(limits: Limit[], label: string): Child {
+  return limits.length > 0 && el("ul", { class: "limits", "aria-label": label }, limits.map(limit));
 }
 
 function limit({ resource, share: full, evidence }: Limit): HTMLElement {

@@ -2,7 +2,13 @@
 // several targets all of them in one pair.
 
 import type { Charts } from "../charts/chart";
-import { type ClientsChart, type Ladder, latencyAgainstLoad, throughputAgainstLoad } from "../charts/clients";
+import {
+  type ClientsChart,
+  intervalOf,
+  type Ladder,
+  latencyAgainstLoad,
+  throughputAgainstLoad,
+} from "../charts/clients";
 import type { Peak, StageResult } from "../document";
 import { el, section } from "../dom";
 import { counted, latency, long, short } from "../format";
@@ -156,8 +162,8 @@ function pairOf(scene: Scene, name: string, ladders: Ladder[]): Figure[] {
 
 /** Promises intervals only where there are some to see. */
 function throughputUnit(ladders: Ladder[]): string {
-  const rungs = ladders.flatMap((ladder) => ladder.rungs);
-  const known = rungs.filter((rung) => rung.throughput?.half_width != null).length;
+  const rungs = ladders.flatMap((ladder) => ladder.rungs.map((rung) => intervalOf(ladder, rung)));
+  const known = rungs.filter((interval) => interval !== null).length;
   if (known === 0) return "TPS; too short for 95% intervals";
   return known < rungs.length ? "TPS, with 95% intervals where known" : "TPS, with 95% intervals";
 }

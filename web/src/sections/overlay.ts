@@ -3,8 +3,9 @@
 import type { Report } from "../document";
 import { type Child, el, timeOf } from "../dom";
 import { duration } from "../format";
+import { isLive } from "../reading";
 import { productOf, type Scene } from "../scene";
-import { outcome } from "./answer";
+import { outcome, quotes } from "./answer";
 import { commandLine } from "./evidence";
 
 /** Of a specification, what differs between any two runs and makes no difference to what is measured. */
@@ -43,6 +44,7 @@ export function overlayMasthead(
       "li",
       {},
       el("p", {}, ...parts),
+      isLive(report) ? null : quotes(report),
       own.length > 0 && el("p", {}, el("b", {}, own.join(" · "))),
       el("code", {}, commandLine(run)),
     );

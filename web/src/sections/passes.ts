@@ -2,7 +2,7 @@
 
 import type { Passes, Report, Series } from "../document";
 import { type Child, el, orUnknown } from "../dom";
-import { count, countedQueries, seconds, short } from "../format";
+import { count, countedQueries, relativeError, seconds, short } from "../format";
 import { answersText, notRun } from "../queries";
 import { caveatOf, isLive } from "../reading";
 
@@ -37,7 +37,8 @@ function headline(passes: Passes, live: boolean): Child {
       { class: "headline" },
       el("span", { class: "figure" }, seconds(passes.total_s)),
       el("span", { class: "unit" }, "s"),
-      el("span", { class: "how" }, `${over}${passes.stages.length > 1 ? ", median" : ""}`),
+      errorOf(passes.total_s, passes.total_half_width_s),
+      el("span", { class: "how" }, `${over}, ${passes.stages.length > 1 ? "median" : "one pass"}`),
     );
   }
   const ran = `${count(many - without.length)} of ${count(many)}`;
@@ -54,17 +55,26 @@ function headline(passes: Passes, live: boolean): Child {
   return [figure("queries ran"), el("p", { class: "detail" }, el("strong", { class: "warned" }, why))];
 }
 
-function figures({ geometric_mean_s, qph, stages }: Passes): Child {
+/** Of the interval over passes, where there are enough of them. */
+function errorOf(mean: number, half_width: number | null): Child {
+  const title = "half-width of the 95% interval over the passes";
+  return half_width !== null && el("span", { class: "error", title }, relativeError({ mean, half_width }));
+}
+
+function figures(passes: Passes): Child {
+  const { geometric_mean_s, geometric_mean_half_width_s, qph, qph_half_width, stages } = passes;
   const ofQph: [string, string, Child] = [
     "QPH",
     "3,600 / total × clients × scale / processors of the server's host",
-    short(qph ?? 0),
+    [short(qph ?? 0), " ", errorOf(qph ?? 0, qph_half_width)],
   ];
   const pairs: [string, string, Child][] = [
     [
       "geometric mean",
       "of the medians of all queries",
-      geometric_mean_s === null ? orUnknown(null) : `${seconds(geometric_mean_s)} s`,
+      geometric_mean_s === null
+        ? orUnknown(null)
+        : [`${seconds(geometric_mean_s)} s `, errorOf(geometric_mean_s, geometric_mean_half_width_s)],
     ],
     ...(qph === null ? [] : [ofQph]),
     ["passes", "measured; the warm-up is none of them", count(stages.length)],

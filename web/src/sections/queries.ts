@@ -4,7 +4,17 @@ import { type Bar, barChart, linearAxis, logAxis } from "../charts/bars";
 import { signOf } from "../charts/marks";
 import type { Passes, QueryTimes, Series, SpeedUp } from "../document";
 import { type Child, type Column, el, icon, type Row, section, table } from "../dom";
-import { count, countedQueries, latency, latencyTick, seconds, short, tick, times } from "../format";
+import {
+  count,
+  countedQueries,
+  latency,
+  latencyTick,
+  relativeError,
+  seconds,
+  short,
+  tick,
+  times,
+} from "../format";
 import { queryNames, spreadOf, timesOf, withoutTime } from "../queries";
 import { caveatOf, clientsText, isLive, stageOf } from "../reading";
 import { type Lane, type Scene, seriesNames, seriesOfLane } from "../scene";
@@ -70,7 +80,7 @@ function leadOf(shown: Side[]): string {
   };
   const counts = shown.map(({ passes }) => passes.stages.length);
   const passes = [...new Set(counts)].map(count).join(" or ");
-  const of = Math.max(...counts) > 1 ? `median of ${passes} passes` : "1 pass";
+  const of = Math.max(...counts) > 1 ? `median of ${passes} passes` : "one pass";
   const caveat = caveatOf(shown[0]?.series.workload ?? "");
   const parts = [distinct(({ series }) => series.workload), distinct(clients), of];
   return [...parts, ...(caveat === null ? [] : [caveat])].join(" · ");
@@ -306,12 +316,19 @@ function figuresTable(
       "",
     ],
   });
-  const inSeconds = (value: number | null) => (value === null ? null : seconds(value));
+  const within = (mean: number | null, half_width: number | null, write: (value: number) => string) => {
+    if (mean === null) return null;
+    return half_width === null ? write(mean) : `${write(mean)} ${relativeError({ mean, half_width })}`;
+  };
   const frame = table(`Times of the queries of ${name} in seconds`, columns, [
     ...names.map(row),
-    whole("total", ({ total_s }) => inSeconds(total_s), false),
-    whole("geometric mean", ({ geometric_mean_s }) => inSeconds(geometric_mean_s), true),
-    ...(hasQph ? [whole("QPH", ({ qph }) => (qph === null ? null : short(qph)), false)] : []),
+    whole("total", (of) => within(of.total_s, of.total_half_width_s, seconds), false),
+    whole(
+      "geometric mean",
+      (of) => within(of.geometric_mean_s, of.geometric_mean_half_width_s, seconds),
+      true,
+    ),
+    ...(hasQph ? [whole("QPH", (of) => within(of.qph, of.qph_half_width, short), false)] : []),
   ]);
   return el(
     "div",
