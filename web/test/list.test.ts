@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { RunEntry } from "../src/served/api";
-import { ratioText } from "../src/served/comparison";
+import { notComparableText, ratioText } from "../src/served/comparison";
 import { headline, liveFirst, matches, stateOf } from "../src/served/list";
 import { figureText, isShown } from "../src/served/terms";
 
@@ -133,4 +133,16 @@ test("figures of a comparison have units", () => {
   ]);
   const cells = [{ value: 0.001, interval: null, ratio: null }];
   expect([isShown({ unit: "bytes", cells }), isShown({ unit: "share", cells })]).toEqual([false, true]);
+});
+
+test("what makes one series not comparable is not said of all", () => {
+  const of = (...grave: (string | null)[]) =>
+    notComparableText({
+      series: [{ name: "read" }, { name: "write" }],
+      differences: grave.map((series) => ({ aspect: "durability", severity: "invalid" as const, series })),
+    });
+  expect(of()).toBeNull();
+  expect(of("write")?.what).toBe("1 of 2 series not comparable (write)");
+  expect(of("read", "write")?.what).toBe("Not comparable");
+  expect(of("write", null)).toEqual({ what: "Not comparable", aspects: "durability" });
 });

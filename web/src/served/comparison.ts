@@ -115,22 +115,33 @@ export function comparisonSection(comparison: Comparison | null, scene: Scene): 
 }
 
 /** Said before any figure, for those who read no further. */
-function notComparable({ differences, series: all }: Comparison): Child {
+function notComparable(comparison: Comparison): Child {
+  const told = notComparableText(comparison);
+  if (told === null) return null;
+  return el(
+    "p",
+    { class: "incomplete", role: "note" },
+    icon("fail"),
+    el("strong", {}, `${told.what}: `),
+    `${told.aspects}. What differs is told under the figures.`,
+  );
+}
+
+/** `Not comparable`, or `1 of 2 series not comparable (read)`, and in what; null where nothing makes it so. */
+export function notComparableText({
+  differences,
+  series: all,
+}: {
+  differences: Pick<Difference, "aspect" | "severity" | "series">[];
+  series: { name: string }[];
+}): { what: string; aspects: string } | null {
   const grave = differences.filter(({ severity }) => severity === "invalid");
   if (grave.length === 0) return null;
   const own = new Set(grave.flatMap(({ series }) => series ?? []));
   const inPart = grave.every(({ series }) => series !== null) && own.size < all.length;
   const aspects = [...new Set(grave.map(({ aspect }) => aspect))].join(", ");
-  const what = inPart
-    ? `${own.size} of ${all.length} series not comparable (${[...own].join(", ")}): `
-    : "Not comparable: ";
-  return el(
-    "p",
-    { class: "incomplete", role: "note" },
-    icon("fail"),
-    el("strong", {}, what),
-    `${aspects}. What differs is told under the figures.`,
-  );
+  const what = `${own.size} of ${all.length} series not comparable (${[...own].join(", ")})`;
+  return { what: inPart ? what : "Not comparable", aspects };
 }
 
 /** What differs and matters, the gravest first. */
