@@ -326,3 +326,30 @@ fn sides_are_told_how_many_times_as_fast_they_are_as_the_base() {
         "{text}"
     );
 }
+
+#[test]
+fn what_makes_one_series_not_comparable_is_not_said_of_all() {
+    let text = |grave: &[Option<&str>]| {
+        let mut comparison = two();
+        let mut write = comparison.series[0].clone();
+        "write".clone_into(&mut write.name);
+        comparison.series.push(write);
+        let of = |series: &Option<&str>| Difference {
+            series: series.map(str::to_owned),
+            ..difference("workload", Severity::Invalid, "workload: a (pg), b (my)")
+        };
+        comparison.differences = grave.iter().map(of).collect();
+        render(&comparison, Terminal::plain(100))
+    };
+    let in_part = text(&[Some("write")]);
+    assert!(in_part.contains("1 of 2 series NOT COMPARABLE: write"), "{in_part}");
+    // It stands with the figures of that series alone.
+    let (read, write) = in_part.split_once("\nwrite").unwrap();
+    assert_eq!(read.matches("NOT COMPARABLE").count(), 1, "{in_part}");
+    assert_eq!(write.matches("NOT COMPARABLE: workload").count(), 1, "{in_part}");
+    for all in [text(&[Some("read"), Some("write")]), text(&[Some("write"), None])] {
+        assert!(all.contains("NOT COMPARABLE: workload (see the findings below)"), "{all}");
+        assert!(!all.contains("of 2 series"), "{all}");
+    }
+    assert!(!text(&[]).contains("NOT COMPARABLE"));
+}

@@ -2,6 +2,7 @@
 
 use super::document::{Basis, BasisUnit};
 use super::side::{Member, Picked, Side};
+use crate::document::StageResult;
 use crate::format;
 use crate::words::{command_line, list};
 
@@ -87,7 +88,7 @@ fn text(unit: BasisUnit, sides: &[Side], picks: &[Picked<'_>]) -> String {
             format!("{pairs} runs of all sides: ratios are the means of the runs' ratios; {HOLDS}")
         }
         BasisUnit::Runs => format!("{}: ratios are those of their medians; {HOLDS}", counts(sides, picks)),
-        BasisUnit::Untested => format!("not tested: {}{}", counts(sides, picks), test(picks)),
+        BasisUnit::Untested => format!("not tested: {}{}", counts(sides, picks), test(sides, picks)),
     }
 }
 
@@ -118,10 +119,15 @@ fn counts(sides: &[Side], picks: &[Picked<'_>]) -> String {
 }
 
 /// The command that would test it, where `dyno run` made the runs.
-fn test(picks: &[Picked<'_>]) -> String {
+fn test(sides: &[Side], picks: &[Picked<'_>]) -> String {
+    let in_rounds = is_one_run(picks) && picks.iter().flat_map(|picked| &picked.0).all(takes_rounds);
+    let option = if in_rounds { "--repeat" } else { "--runs" };
+    let compare = match (in_rounds, is_one_run(picks)) {
+        (true, _) => String::new(),
+        (false, true) => format!(", and compare {}", of_runs_of_all(sides, picks)),
+        (false, false) => ", and compare A,A,… with B,B,…".to_owned(),
+    };
     let mut commands: Vec<String> = Vec::new();
-    let one_run = is_one_run(picks);
-    let option = if one_run { "--repeat" } else { "--runs" };
     let mut password = "";
     for (member, _) in picks.iter().flat_map(|picked| &picked.0) {
         let command = &member.report().run.command;
@@ -130,14 +136,12 @@ fn test(picks: &[Picked<'_>]) -> String {
             return "; run each of them several times, in turn, and compare A,A,… with B,B,…".to_owned();
         }
         let mut words = Vec::new();
-        let mut is_target = false;
+        let mut before = "";
         for word in without_repeats(command).into_iter().chain([option, "5"]) {
-            let of_target = std::mem::replace(&mut is_target, matches!(word, "--target" | "-t"));
             // Of a target's URL without its password the rest can be typed again.
-            let url = of_target || word.starts_with("--target=");
-            let shown = if url { word.replace(":***@", "@") } else { word.to_owned() };
+            let url = matches!(before, "--target" | "-t") || word.starts_with("--target=");
+            let mut shown = if url { word.replace(":***@", "@") } else { word.to_owned() };
             if shown.contains(HIDDEN) {
-                let compare = if one_run { "" } else { ", and compare A,A,… with B,B,…" };
                 return format!(
                     "; to test it, type what was run again with {option} 5{compare}: passwords in it are not stored"
                 );
@@ -145,24 +149,47 @@ fn test(picks: &[Picked<'_>]) -> String {
             if shown != word {
                 password = " (its password in PGPASSWORD, MYSQL_PWD or a password file)";
             }
+            // `last` is another run by now; this one was of the same plan.
+            if before == "--rerun" {
+                run(member).clone_into(&mut shown);
+            } else if word.starts_with("--rerun=") {
+                shown = format!("--rerun={}", run(member));
+            }
             words.push(shown);
+            before = word;
         }
         let line = command_line(&words);
         if !commands.contains(&line) {
             commands.push(line);
         }
     }
-    match (one_run, commands.as_slice()) {
-        (_, []) => String::new(),
-        (true, [only, ..]) => format!("; to test it: {only}{password}"),
-        (false, [only]) => {
-            format!("; to test it, for each side: {only}{password}, and compare A,A,… with B,B,…")
-        }
-        (false, all) => format!("; to test it: {}{password}, and compare A,A,… with B,B,…", list(all)),
+    match commands.as_slice() {
+        [] => String::new(),
+        [only] if !is_one_run(picks) => format!("; to test it, for each side: {only}{password}{compare}"),
+        all => format!("; to test it: {}{password}{compare}", list(all)),
     }
 }
 
-/// A command without what it says of repeats, and of targets loaded together.
+/// Whether `--repeat` makes rounds in turn of it. A ramp without a hold and a load with a course of its own take none, what is
+/// done once is not repeated, and targets that are loaded together take no turns.
+fn takes_rounds((member, stages): &(&Member, Vec<&StageResult>)) -> bool {
+    let phases = &member.report().run.resolved.phases;
+    let once = |result: &&StageResult| result.stage.fixed && !result.stage.pass;
+    phases.iter().all(|phase| phase.repeat.is_some() && !phase.together) && !stages.iter().any(once)
+}
+
+/// `A:pg,B:pg,… with A:my,B:my,…`: runs that have all sides.
+fn of_runs_of_all(sides: &[Side], picks: &[Picked<'_>]) -> String {
+    let names = sides.iter().zip(picks).filter_map(|(side, picked)| {
+        let (member, _) = picked.0.first()?;
+        let series = side.series.as_ref().map(|series| format!("/{series}")).unwrap_or_default();
+        let name = format!("{}{series}", member.target);
+        Some(format!("A:{name},B:{name},…"))
+    });
+    names.collect::<Vec<_>>().join(" with ")
+}
+
+/// A command without what it says of repeats.
 fn without_repeats(command: &[String]) -> Vec<&str> {
     let mut words = command.iter().map(String::as_str);
     let mut kept = Vec::new();
@@ -170,7 +197,6 @@ fn without_repeats(command: &[String]) -> Vec<&str> {
         match word {
             // Several runs have no page in one file.
             "--repeat" | "--runs" | "--html" | "--record" => drop(words.next()),
-            "--together" => {}
             _ if ["--repeat=", "--runs=", "--html=", "--record="]
                 .iter()
                 .any(|option| word.starts_with(option)) => {}

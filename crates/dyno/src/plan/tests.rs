@@ -293,3 +293,30 @@ fn each_variant_is_a_system_of_each_target() {
     assert_eq!(data[0], ("heap", r#"{"scale":3,"variant":"heap"}"#.to_owned()));
     assert_eq!(data[1], ("fast", r#"{"scale":3,"variant":"fast=using columnar"}"#.to_owned()));
 }
+
+#[test]
+fn what_is_resolved_with_repeats_takes_them_and_what_is_not_refuses_them() {
+    let is_resolved_with = |line: &str| {
+        let phases = plan(line).unwrap().resolved.phases;
+        phases.iter().all(|phase| phase.repeat.is_some())
+    };
+    let two = "--stream a=events/join,clients=2 --stream b=events/ingest,clients=1 --duration 5s";
+    let of_ramps = "--stream a=events/join --stream b=events/ingest --ramp 1..8";
+    for (line, takes) in [
+        ("events", true),
+        ("events --clients 1..8 --duration 9s", true),
+        ("events --rate 50/s --duration 9s", true),
+        ("events --transactions 50", true),
+        ("events --ramp 1..8", false),
+        ("events --ramp 10/s..90/s+10", false),
+        ("events --ramp 1..8 --hold 9s", true),
+        ("tpch", true),
+        ("tpch --plans analyze", true),
+        ("tpch --duration 9s", true),
+        (two, true),
+        (of_ramps, false),
+    ] {
+        assert_eq!(is_resolved_with(line), takes, "{line}");
+        assert_eq!(plan(&format!("{line} --repeat 5")).is_ok(), takes, "{line}");
+    }
+}

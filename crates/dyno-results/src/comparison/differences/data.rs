@@ -39,6 +39,15 @@ const CACHE: Aspect = Aspect {
              data clearly larger (or smaller) than both",
 };
 
+const CACHE_SIZE: Aspect = Aspect {
+    name: "cache of the server",
+    severity: Severity::Doubt,
+    advice: "a larger cache spares reads and writes of the disk: give the servers caches of the same size, unless their settings are \
+             what you compare",
+};
+/// Caches that differ by less are of one size: servers round it.
+const CACHE_TOLERANCE: f64 = 1.1;
+
 pub(super) fn differences(sides: &[Side]) -> Vec<Difference> {
     let all = sides.iter().flat_map(|side| &side.members).flat_map(of_member);
     let families = distinct(all.map(|data| family(&data.workload)));
@@ -48,7 +57,22 @@ pub(super) fn differences(sides: &[Side]) -> Vec<Difference> {
             sides.iter().all(|side| side.members.iter().any(|member| found(member, family).is_some()))
         })
         .flat_map(|family| of_family(sides, family))
+        .chain(cache_size(sides))
         .collect()
+}
+
+/// The size of the servers' own caches; of little weight where all data lie in each of them.
+fn cache_size(sides: &[Side]) -> Option<Difference> {
+    let cache = |data: &Data| data.cache_bytes.filter(|cache| *cache > 0);
+    let sizes = || sides.iter().flat_map(|side| &side.members).flat_map(of_member).filter_map(cache);
+    let (least, most) = (sizes().min()?, sizes().max()?);
+    let holds_all =
+        |data: &Data| data.database_bytes.zip(cache(data)).is_some_and(|(bytes, cache)| bytes <= cache);
+    let hold_all = sides.iter().flat_map(|side| &side.members).flat_map(of_member).all(holds_all);
+    let severity = if hold_all { Severity::Note } else { CACHE_SIZE.severity };
+    let values = values(sides, |member| of_member(member).find_map(cache).map(format::bytes));
+    unequal_where_known(sides, &Aspect { severity, ..CACHE_SIZE }, values)
+        .filter(|_| most as f64 > CACHE_TOLERANCE * least as f64)
 }
 
 fn of_member(member: &Member) -> impl Iterator<Item = &Data> {

@@ -40,9 +40,10 @@ pub(super) fn differences(sides: &[Side], shared: &[SharedParts<'_>]) -> Vec<Dif
         outcome(sides),
         unequal(sides, &DYNO, values(sides, |member| Some(member.report().run.dyno_version.clone()))),
     ];
-    found.push(invalid(sides, None));
-    found.extend(shared.iter().map(|shared| invalid(sides, Some(shared))));
-    found.extend(doubts(sides, shared));
+    for shared in [None].into_iter().chain(shared.iter().map(Some)) {
+        found.push(invalid(sides, shared));
+        found.extend(doubts(sides, shared));
+    }
     found.into_iter().flatten().collect()
 }
 
@@ -67,30 +68,38 @@ fn outcome(sides: &[Side]) -> Option<Difference> {
 
 /// What must not be used of a series; of all of them, where a finding is of the run or of a target.
 fn invalid(sides: &[Side], shared: Option<&SharedParts<'_>>) -> Option<Difference> {
-    let codes = codes(sides, shared.map_or(&[], std::slice::from_ref), Severity::Invalid);
-    let own: Vec<Vec<String>> = codes
+    of(sides, shared, &INVALID, &own(sides, shared, Severity::Invalid))
+}
+
+/// As [`invalid`], of what is in doubt.
+fn doubts(sides: &[Side], shared: Option<&SharedParts<'_>>) -> [Option<Difference>; 2] {
+    let all = own(sides, shared, Severity::Doubt);
+    let is_shared = |code: &String| all.iter().all(|codes| codes.contains(code));
+    let (common, of_some): (Vec<Vec<String>>, Vec<Vec<String>>) =
+        all.iter().map(|codes| codes.iter().cloned().partition(is_shared)).unzip();
+    [of(sides, shared, &DOUBTS, &of_some), of(sides, shared, &SHARED_DOUBTS, &common)]
+}
+
+/// A difference, where any side has a code.
+fn of(
+    sides: &[Side],
+    shared: Option<&SharedParts<'_>>,
+    aspect: &Aspect,
+    codes: &[Vec<String>],
+) -> Option<Difference> {
+    codes.iter().any(|codes| !codes.is_empty()).then(|| {
+        let told = told(sides, aspect, codes.iter().map(|codes| text(codes)).collect());
+        Difference { series: shared.map(|shared| shared.name.to_owned()), ..told }
+    })
+}
+
+/// Codes of each side that are of the series; without one those of the run and of targets.
+fn own(sides: &[Side], shared: Option<&SharedParts<'_>>, severity: Severity) -> Vec<Vec<String>> {
+    codes(sides, shared.map_or(&[], std::slice::from_ref), severity)
         .into_iter()
         .map(|codes| codes.into_iter().filter(|(_, of_series)| *of_series == shared.is_some()))
         .map(|codes| distinct(codes.map(|(code, _)| code)))
-        .collect();
-    if own.iter().all(Vec::is_empty) {
-        return None;
-    }
-    let told = told(sides, &INVALID, own.iter().map(|codes| text(codes)).collect());
-    Some(Difference { series: shared.map(|shared| shared.name.to_owned()), ..told })
-}
-
-fn doubts(sides: &[Side], shared: &[SharedParts<'_>]) -> [Option<Difference>; 2] {
-    let all = codes(sides, shared, Severity::Doubt).into_iter();
-    let all: Vec<Vec<String>> = all.map(|codes| distinct(codes.into_iter().map(|(code, _)| code))).collect();
-    let is_shared = |code: &String| all.iter().all(|codes| codes.contains(code));
-    let (common, own): (Vec<Vec<String>>, Vec<Vec<String>>) =
-        all.iter().map(|codes| codes.iter().cloned().partition(is_shared)).unzip();
-    let told = |aspect: &Aspect, codes: Vec<Vec<String>>| {
-        let any = codes.iter().any(|codes| !codes.is_empty());
-        any.then(|| told(sides, aspect, codes.iter().map(|codes| text(codes)).collect()))
-    };
-    [told(&DOUBTS, own), told(&SHARED_DOUBTS, common)]
+        .collect()
 }
 
 fn text(codes: &[String]) -> Option<String> {

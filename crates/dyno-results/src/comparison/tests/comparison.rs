@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::*;
 use crate::event::{Event, Severity, StageKind};
 use crate::fixture::{Fixture, FixtureStage, clean_fixture, wobble};
+use crate::spec::PhaseSpec;
 
 fn side(name: &str, fixture: &Fixture) -> Side {
     of_runs(name, &[fixture])
@@ -270,6 +271,11 @@ fn repeated_runs_are_their_medians_and_say_so() {
 
 /// One run of two targets whose holds were repeated in this order.
 fn two_targets(order: &[&str]) -> [Side; 2] {
+    two_targets_with(order, |_| ())
+}
+
+/// The same, with a change to its events.
+fn two_targets_with(order: &[&str], change: impl Fn(&mut Event)) -> [Side; 2] {
     let mut fixture = clean_fixture();
     fixture.events.retain(|stamped| !matches!(stamped.event, Event::Finished(_)));
     let described = fixture.events.iter().find_map(|stamped| match &stamped.event {
@@ -297,6 +303,7 @@ fn two_targets(order: &[&str]) -> [Side; 2] {
         }
     }
     fixture.finish();
+    fixture.events.iter_mut().for_each(|stamped| change(&mut stamped.event));
     let evidence = Arc::new(Evidence::of_events(&fixture.events));
     ["pg", "my"].map(|target| Side {
         name: target.to_owned(),
@@ -383,4 +390,37 @@ fn the_document_is_json_without_any_number_that_is_none() {
     let cell = &json["series"][0]["sections"][0]["rows"][0]["cells"][1];
     assert_eq!(cell["ratio"]["verdict"], "not-tested");
     assert!(cell["interval"][0].is_number());
+}
+
+#[test]
+fn what_is_proposed_of_one_run_is_what_it_accepts() {
+    let proposed = |command: &str, repeat: Option<u32>, together: bool, once: bool| {
+        let sides = two_targets_with(&["pg", "my"], |event| match event {
+            Event::Started(started) => {
+                started.command = command.split(' ').map(str::to_owned).collect();
+                started.resolved.phases = vec![PhaseSpec { repeat, together, ..PhaseSpec::default() }];
+            }
+            Event::StageStarted(stage) => stage.fixed |= once,
+            _ => {}
+        });
+        let text = compare(&sides, 0).unwrap().series[0].basis.text.clone();
+        text.split_once("to test it: ").map(|(_, command)| command.to_owned()).unwrap()
+    };
+    let whole_runs = "A:pg/read,B:pg/read,… with A:my/read,B:my/read,…";
+    assert_eq!(proposed("dyno run events", Some(1), false, false), "dyno run events --repeat 5");
+    // A ramp without a hold refuses --repeat.
+    let of_ramp = format!("dyno run events --ramp 1..9 --runs 5, and compare {whole_runs}");
+    assert_eq!(proposed("dyno run events --ramp 1..9", None, false, false), of_ramp);
+    // Together they take no turns however often they are repeated, and what is done once is done once.
+    let together = format!("dyno run mine.toml --runs 5, and compare {whole_runs}");
+    assert_eq!(proposed("dyno run mine.toml", Some(3), true, false), together);
+    let once = format!("dyno run storage --runs 5, and compare {whole_runs}");
+    assert_eq!(proposed("dyno run storage", Some(1), false, true), once);
+    // What was the last run is another one by now.
+    let again = "dyno run --rerun 2026-11-20-1 --repeat 5";
+    assert_eq!(proposed("dyno run --rerun last --repeat 3", Some(3), false, false), again);
+    assert_eq!(
+        proposed("dyno run --rerun=last~1", Some(3), false, false),
+        again.replace("--rerun ", "--rerun=")
+    );
 }

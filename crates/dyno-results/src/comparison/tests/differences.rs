@@ -193,7 +193,33 @@ fn data_that_lie_in_memory_on_one_side_only_are_doubted() {
     let found = with_change(|fixture| data(fixture, |data| data.memory_bytes = Some(200 * GIB)));
     assert_found(&found, "data against memory", Severity::Doubt, &["in the host's memory"]);
     // A cache of another size that changes nothing of that.
-    assert_eq!(with_change(|fixture| data(fixture, |data| data.cache_bytes = Some(5 * GIB))), []);
+    let found = with_change(|fixture| data(fixture, |data| data.cache_bytes = Some(5 * GIB)));
+    assert_eq!(found.iter().map(|it| it.aspect).collect::<Vec<_>>(), ["cache of the server"]);
+}
+
+#[test]
+fn caches_of_other_sizes_are_told() {
+    const MIB: u64 = 1 << 20;
+    let with = |own: Option<u64>, other: Option<u64>, database: u64| {
+        let with = |cache: Option<u64>| {
+            move |fixture: &mut Fixture| {
+                data(fixture, |data| (data.cache_bytes, data.database_bytes) = (cache, Some(database)));
+            }
+        };
+        after(with(own), with(other))
+    };
+    let large = 75 * 1024 * MIB;
+    let found = with(Some(128 * MIB), Some(1024 * MIB), large);
+    assert_found(&found, "cache of the server", Severity::Doubt, &["128 MiB (a), 1 GiB (b)"]);
+    // Where all data lie in each of them they are of no account.
+    let found = with(Some(128 * MIB), Some(1024 * MIB), 10 * MIB);
+    assert_found(&found, "cache of the server", Severity::Note, &["128 MiB (a)"]);
+    let silent = |differences: Vec<Difference>| {
+        assert!(differences.iter().all(|it| it.aspect != "cache of the server"), "{differences:#?}");
+    };
+    // A server rounds what it is given; what one of them does not say is no difference.
+    silent(with(Some(1000 * MIB), Some(1024 * MIB), large));
+    silent(with(None, Some(1024 * MIB), large));
 }
 
 #[test]
@@ -664,4 +690,46 @@ fn one_series_that_is_invalid_condemns_no_other() {
     let differences = between(&with_read(&[]), &fixture);
     let of_run = differences.iter().find(|difference| difference.aspect == aspect).unwrap();
     assert_eq!(of_run.series, None);
+}
+
+#[test]
+fn doubts_are_of_the_series_that_they_are_found_of() {
+    let with = |doubted: &[&str], both: bool| {
+        let mut fixture = clean_fixture();
+        fixture.events.pop();
+        let read = fixture.play(&FixtureStage::read(crate::event::StageKind::Hold, 8, &wobble(5000, 20)));
+        for stamped in &mut fixture.events {
+            if let Event::Interval(interval) = &mut stamped.event
+                && doubted.contains(&if interval.stage == read { "read" } else { "write" })
+            {
+                interval.types[0].failed = interval.types[0].done / 50;
+            }
+            if let Event::Check(check) = &mut stamped.event
+                && both
+            {
+                check.passed = None;
+            }
+        }
+        fixture.finish();
+        fixture
+    };
+    let found = |a: &Fixture, b: &Fixture| -> Vec<(Option<String>, String)> {
+        // The read hold met no checkpoint on either side.
+        let usual = "doubts of every side: too-short (a, b)";
+        let is_meant = |it: &Difference| it.aspect.starts_with("doubts of") && it.text != usual;
+        let own = between(a, b).into_iter().filter(is_meant);
+        own.map(|own| (own.series, own.text)).collect()
+    };
+    let one = "doubts of one side only: none (a), errors (b)".to_owned();
+    let every = "doubts of every side: errors and too-short (a, b)".to_owned();
+    let of = |name: &str| Some(name.to_owned());
+    assert_eq!(found(&with(&[], false), &with(&["read"], false)), [(of("read"), one.clone())]);
+    // The same code of another series on the other side is none that both have.
+    let unlike = found(&with(&["write"], false), &with(&["read"], false));
+    assert_eq!(unlike.len(), 2, "{unlike:#?}");
+    assert!(unlike.contains(&(of("read"), one)), "{unlike:#?}");
+    assert_eq!(found(&with(&["read"], false), &with(&["read"], false)), [(of("read"), every)]);
+    // What is of the whole run stands once.
+    let run = found(&with(&[], false), &with(&[], true));
+    assert_eq!(run, [(None, "doubts of one side only: none (a), data-check-not-made (b)".to_owned())]);
 }
