@@ -78,7 +78,7 @@ fn no_level(series: &Series, first: &StageResult) -> Result<(), String> {
         ));
     }
     match first.stage.kind {
-        StageKind::Ramp => Err("a ramp has no level; --duration or --hold holds a load".to_owned()),
+        StageKind::Ramp => Err("a ramp has no level; one number of --clients, or one --rate, has".to_owned()),
         _ => Ok(()),
     }
 }

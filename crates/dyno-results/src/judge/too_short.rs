@@ -3,7 +3,7 @@
 use super::evidence::{facts, headlines, setting, stage_name, writes};
 use super::gathered::{InStage, gather};
 use super::settings_changed::with_unit;
-use crate::document::{Report, StageResult};
+use crate::document::{Report, Series, StageResult};
 use crate::event::{Finding, Severity, StageKind};
 use crate::format;
 
@@ -19,14 +19,22 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
             result,
             severity: Severity::Doubt,
             evidence: evidence(result),
-            // Without a ladder there is one stage, whose length is the run's.
             advice: format!(
                 "hold for longer{}, with {}",
                 timeout(report, &series.target),
-                if series.ladder.is_empty() { "--duration" } else { "--hold" }
+                option(report, series)
             ),
         });
     gather(report, "too-short", found)
+}
+
+/// Without a ladder there is one stage, whose length is the run's; pgbench and sysbench call it otherwise.
+fn option(report: &Report, series: &Series) -> &'static str {
+    match (report.run.spec.front_end.is_some(), series.ladder.is_empty()) {
+        (true, _) => "--time",
+        (false, true) => "--duration",
+        (false, false) => "--hold",
+    }
 }
 
 fn evidence(result: &StageResult) -> String {

@@ -95,6 +95,9 @@ fn the_whole_report_when_asked_for() {
     let printed = crate::shape::measured(&ran.stdout);
     let more = printed.strip_prefix(&begins).unwrap_or_else(|| panic!("{printed}"));
     assert!(more.lines().count() > 3, "{more}");
+    // Last, where a reader looks first.
+    let (_, last) = ran.stdout.rsplit_once("\nquote: ").unwrap_or_else(|| panic!("{}", ran.stdout));
+    assert!(last.lines().count() < 3 && last.contains("(pgbench"), "{last}");
 }
 
 #[test]

@@ -130,6 +130,8 @@ fn what_dyno_adds_is_beside_it() {
         "{}",
         full.stdout
     );
+    let (_, last) = full.stdout.rsplit_once("\nquote: ").unwrap_or_else(|| panic!("{}", full.stdout));
+    assert!(last.lines().count() < 3 && last.contains("(oltp_read_write"), "{last}");
 }
 
 #[test]

@@ -76,7 +76,13 @@ fn a_hold_without_a_ladder_is_made_longer_by_its_duration() {
     fixture.grow("database", "tuples_updated_total", 3000.0);
     fixture.play(&FixtureStage::write(StageKind::Hold, 8, &[1000; 10]));
     fixture.finish();
-    assert!(found(&fold(&fixture.events), "too-short").unwrap().advice.ends_with("--duration"));
+    let mut report = fold(&fixture.events);
+    assert!(found(&report, "too-short").unwrap().advice.ends_with("--duration"));
+    // pgbench and sysbench refuse that.
+    let program = "pgbench".to_owned();
+    let front_end = crate::spec::FrontEndSpec { program, options: serde_json::Map::new() };
+    report.run.spec.front_end = Some(front_end);
+    assert!(found(&report, "too-short").unwrap().advice.ends_with("--time"));
 }
 
 /// The clean run with its hold in place of so many.
