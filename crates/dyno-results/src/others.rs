@@ -55,20 +55,21 @@ impl Others {
         self.are_many() && self.idle.is_some_and(|idle| idle < IDLE_ENOUGH)
     }
 
-    /// `of the 2 processors of the server's host other programs took 64%, other machines 3% (steal), and 1% was idle`
+    /// `other programs took 64% and other machines took 3% (steal) of the 2 processors of the server's host; 1% was idle`
     pub(crate) fn words(&self, machine: &str) -> String {
-        let whose = match self.cpus {
-            Some(1.0) => format!("of the processor of {machine}"),
-            Some(cpus) => format!("of the {} processors of {machine}", format::cores(cpus)),
-            None => format!("of the processors of {machine}"),
+        let processors = match self.cpus {
+            Some(1.0) => "the processor".to_owned(),
+            Some(cpus) => format!("the {} processors", format::cores(cpus)),
+            None => "the processors".to_owned(),
         };
         let programs = self.taken - self.steal;
         let took = [
             (programs >= TOLD_MIN).then(|| format!("other programs took {}", format::share(programs))),
             (self.steal >= TOLD_MIN)
                 .then(|| format!("other machines took {} (steal)", format::share(self.steal))),
-            self.idle.map(|idle| format!("{} was idle", format::share(idle.max(0.0)))),
         ];
-        format!("{whose} {}", list(&took.into_iter().flatten().collect::<Vec<_>>()))
+        let took = list(&took.into_iter().flatten().collect::<Vec<_>>());
+        let idle = self.idle.map(|idle| format!("; {} was idle", format::share(idle.max(0.0))));
+        format!("{took} of {processors} of {machine}{}", idle.unwrap_or_default())
     }
 }

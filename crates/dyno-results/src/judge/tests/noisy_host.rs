@@ -34,7 +34,7 @@ fn other_programs_that_left_nothing_are_a_doubt_and_stand_beside_the_figure() {
         "noisy-host",
         Severity::Doubt,
         &[
-            "in the hold of 20 s at 8 clients of the 2 processors of the server's host other programs took 64% and 1% was idle",
+            "in the hold of 20 s at 8 clients other programs took 64% of the 2 processors of the server's host; 1% was idle",
             "; for 88% of the time something waited for a processor",
         ],
     );
@@ -49,18 +49,30 @@ fn other_programs_that_left_nothing_are_a_doubt_and_stand_beside_the_figure() {
 #[test]
 fn other_machines_are_others() {
     let report = with(0.5, 0.3, 0.02, |_| ());
-    let words = ["other programs took 13%, other machines took 30% (steal) and 2% was idle"];
+    let words = [
+        "other programs took 13% and other machines took 30% (steal) of the 2 processors of the server's host; 2% was idle",
+    ];
     must_find(&report, "noisy-host", Severity::Doubt, &words);
     // Through a node_exporter no process is seen, and steal is all that is known of others.
     let mut report = with(0.5, 0.3, 0.02, |_| ());
     hold(&mut report).cpu_taken_share = None;
-    must_find(&report, "noisy-host", Severity::Doubt, &["server's host other machines took 30% (steal)"]);
+    must_find(
+        &report,
+        "noisy-host",
+        Severity::Doubt,
+        &["at 8 clients other machines took 30% (steal) of the 2 processors"],
+    );
 }
 
 #[test]
 fn others_are_a_note_while_processors_are_idle_and_few_are_none() {
     let report = with(0.3, 0.0, 0.45, |_| ());
-    must_find(&report, "noisy-host", Severity::Note, &["other programs took 20% and 45% was idle"]);
+    must_find(
+        &report,
+        "noisy-host",
+        Severity::Note,
+        &["other programs took 20% of the 2 processors of the server's host; 45% was idle"],
+    );
     let findings = judge(&report);
     assert!(report.judged(findings).quotes[0].text.ends_with("(tpcb-like, 8 clients, hold)"));
     // The load itself may leave nothing.
@@ -167,7 +179,7 @@ fn dynos_own_machine_is_judged_where_no_server_is_on_it() {
         &of(false),
         "noisy-host",
         Severity::Doubt,
-        &["of the 2 processors of dyno's machine other programs took 70%"],
+        &["other programs took 70% of the 2 processors of dyno's machine"],
     );
     must_be_silent(&of(true), "noisy-host");
 }
