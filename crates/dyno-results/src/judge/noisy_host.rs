@@ -2,6 +2,7 @@
 
 use super::evidence::{loads, stage_name};
 use super::gathered::{InStage, gather};
+use super::shared_host::is_loaded_beside;
 use crate::document::{Report, Series, StageResult};
 use crate::event::{Finding, Severity};
 use crate::format;
@@ -46,7 +47,8 @@ fn told<'a>(report: &Report, series: &'a Series, result: &'a StageResult) -> Opt
         evidence.extend(waited(result, "cpu", CPU_PRESSURE_TOLD, "a processor"));
     }
     evidence.extend(waited(result, "memory", MEMORY_PRESSURE_MIN, "memory"));
-    evidence.extend(disk(result));
+    // The loads of other targets are no others, but their traffic is.
+    evidence.extend(disk(result).filter(|_| !is_loaded_beside(report, &series.target)));
     let in_the_way = noisy.iter().any(|(_, others)| others.were_in_the_way());
     let advice = if in_the_way {
         "the figure is of what others left of the machine: stop what else runs there, or measure on another machine, and repeat \

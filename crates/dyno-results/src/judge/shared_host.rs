@@ -24,6 +24,11 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
         .collect()
 }
 
+/// Whether another server on a target's host ran under load while it did.
+pub(super) fn is_loaded_beside(report: &Report, target: &str) -> bool {
+    report.target(target).is_some_and(|target| together(report, target, &neighbours(report, target)))
+}
+
 /// Driver and server on one host, and maybe other servers with them.
 fn with_driver(report: &Report, target: &Target, neighbours: &[&Target]) -> Finding {
     let cpus = shared_cpus(report, &target.name).filter(|cpus| *cpus > 0.0);

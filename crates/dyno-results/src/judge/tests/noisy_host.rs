@@ -183,3 +183,28 @@ fn dynos_own_machine_is_judged_where_no_server_is_on_it() {
     );
     must_be_silent(&of(true), "noisy-host");
 }
+
+#[test]
+fn the_load_of_another_target_on_the_host_is_not_others() {
+    let of = |start_s: f64| {
+        let mut report = with(0.5, 0.0, 0.43, |fixture| {
+            fixture.grow("host", "pressure_io_seconds_total", 0.35);
+            for (key, per_second) in [
+                ("disk_read_bytes_total", 1e6),
+                ("disk_write_bytes_total", 1e6),
+                ("server_disk_read_bytes_total", 1e5),
+                ("server_disk_write_bytes_total", 1e5),
+            ] {
+                fixture.grow("host", key, per_second);
+            }
+        });
+        report.targets.push(Target { same_host: Some(true), ..target("my") });
+        let mut other = report.stages[0].clone();
+        (other.stage.id, other.start_s) = (1, start_s);
+        other.stage.target = "my".to_owned();
+        report.stages.push(other);
+        report
+    };
+    must_be_silent(&of(5.0), "noisy-host");
+    must_find(&of(90.0), "noisy-host", Severity::Note, &["something waited for a disk"]);
+}
