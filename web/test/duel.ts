@@ -189,7 +189,10 @@ export function duelReport(plan: Partial<DuelPlan> = {}): WrittenReport {
         advice: "Use longer steps.",
       },
     ],
-    quotes: [],
+    quotes: [
+      { target: "pg", series: "ingest", text: "7,680 TPS ±1.0% (pg: ingest, 12 clients, hold)", stages: [3] },
+      { target: "my", series: "ingest", text: "nothing (my: ingest): no load was held (--hold)", stages: [] },
+    ],
     notices: [],
   };
 }

@@ -32,6 +32,19 @@ describe.skipIf(executable === undefined)("the page of two targets", () => {
     expect(Buffer.byteLength(page)).toBeLessThan(BYTES_MAX);
   });
 
+  test("names no cause of a saturation where others took what was missing", async () => {
+    const { page, complaints } = await open("light", ({ series }) => {
+      const saturation = series.find(({ target }) => target === "my")?.saturation;
+      if (saturation == null) throw new Error("the fixture has no saturation");
+      const evidence = "the server took 0.55 of them, other programs 1.4";
+      Object.assign(saturation, { limits: [], taken_by_others: [{ resource: "cpu", share: 1, evidence }] });
+    });
+    const text = await page.locator(".answer", { hasText: "other programs 1.4" }).innerText();
+    expect(text).toContain("Others took what was missing, so the cause is not known:");
+    expect(text).not.toContain("Nothing that was read");
+    expect(complaints).toEqual([]);
+  });
+
   test.each(["light", "dark", "phone"] as const)("shows both on the same axes: %s", async (look) => {
     const { page, complaints, requests } = await open(look);
     await picture(page, `targets-${look}`);
