@@ -170,8 +170,8 @@ fn test(sides: &[Side], picks: &[Picked<'_>]) -> String {
     }
 }
 
-/// Whether `--repeat` makes rounds in turn of it. A ramp without a hold and a load with a course of its own take none, what is
-/// done once is not repeated, and targets that are loaded together take no turns.
+/// Whether `--repeat` makes rounds in turn of it. A ramp without a hold refuses it, what is done once is not repeated, and
+/// targets that are loaded together take no turns.
 fn takes_rounds((member, stages): &(&Member, Vec<&StageResult>)) -> bool {
     let phases = &member.report().run.resolved.phases;
     let once = |result: &&StageResult| result.stage.fixed && !result.stage.pass;

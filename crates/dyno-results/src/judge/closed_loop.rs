@@ -1,4 +1,4 @@
-//! `closed-loop-latency`: a latency under full load is the queue's, not the server's.
+//! `closed-loop-latency`: a latency under full load includes the wait for other clients.
 
 use super::evidence::{headlines, stage_name};
 use super::gathered::gather_alike;

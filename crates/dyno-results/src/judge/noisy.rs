@@ -32,7 +32,7 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
     gather(report, "noisy", unlike.into_iter().chain(alone))
 }
 
-/// Holds that repeat each other, or passes, of which the middle one is not known to the same share.
+/// Holds that repeat each other, or passes, whose median is known no better than a stage that scatters too much.
 fn unlike_repeats<'a>(report: &'a Report, series: &'a Series) -> Option<InStage<'a>> {
     let headline = series.headline.as_ref()?;
     let (what, values, shown) = match &series.passes {
