@@ -4,12 +4,15 @@
 mod digest;
 mod number;
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 pub use digest::{Decimals, Digest, Digester};
 use number::Number;
 
 use crate::event::{Answer, QueryAnswer};
+use crate::fnv1a;
 
 /// Name and version of the form in which answers are recorded.
 pub const SCHEMA: &str = "dyno.answers/1";
@@ -150,9 +153,21 @@ fn first_difference(expected: &[Vec<String>], found: &[Vec<String>], tolerance: 
     // Rows may have any order, so the one at the same place may be there too.
     let of_long = first_without_counterpart(long, short, tolerance).unwrap_or(of_short);
     let (at, instead) = if found_is_short { (of_short, of_long) } else { (of_long, of_short) };
-    let row = |rows: &[Vec<String>], at: usize| rows.get(at).map(|row| row.join(", ")).unwrap_or_default();
+    let row = |rows: &[Vec<String>], at: usize| rows.get(at).map(|row| shown(row)).unwrap_or_default();
     Some(format!("row {} is ({}) instead of ({})", at + 1, row(found, at), row(expected, instead)))
 }
+
+/// A row in a message.
+fn shown(row: &[String]) -> String {
+    let text = row.join(", ");
+    match text.char_indices().nth(SHOWN_CHARS_MAX) {
+        Some((end, _)) => format!("{} …", &text[..end]),
+        None => text,
+    }
+}
+
+/// Of a row in a message.
+const SHOWN_CHARS_MAX: usize = 500;
 
 /// The same of two stored answers.
 #[must_use]
@@ -172,8 +187,12 @@ impl QueryAnswer {
         let hash = u64::from_str_radix(&self.digest, 16).ok();
         // Earlier versions did not look for them.
         let late_decimals = self.late_decimals.unwrap_or(true);
-        let digest =
-            hash.zip(self.columns.clone()).map(|(hash, columns)| Digest { hash, columns, late_decimals });
+        let digest = hash.zip(self.columns.clone()).map(|(hash, columns)| Digest {
+            form: self.digest_form,
+            hash,
+            columns,
+            late_decimals,
+        });
         Rows { first: &self.rows, count: self.count, digest }
     }
 }
@@ -209,6 +228,22 @@ pub fn is_normal(value: &[u8]) -> bool {
     has_no_blanks_around && value.is_ascii() && is_short
 }
 
+/// A value as it is kept: the beginning of one that is longer than [`VALUE_BYTES_MAX`], how long it is and a hash of all of it.
+#[must_use]
+pub fn shortened(value: &str) -> Cow<'_, str> {
+    if value.len() <= VALUE_BYTES_MAX {
+        return value.into();
+    }
+    let hash = fnv1a::mixed(fnv1a::START, value.bytes());
+    let begin = &value[..value.floor_char_boundary(VALUE_BYTES_SHOWN)];
+    format!("{begin}… ({} bytes, hash {hash:016x})", value.len()).into()
+}
+
+/// Longer values are not kept whole.
+pub const VALUE_BYTES_MAX: usize = 4 << 10;
+/// What is kept of their beginning.
+const VALUE_BYTES_SHOWN: usize = 1 << 10;
+
 /// `2020-01-02 03:04:05.6`
 fn has_fraction_of_second(value: &[u8]) -> bool {
     let form = b"0000-00-00 00:00:00.";
@@ -220,7 +255,8 @@ fn has_fraction_of_second(value: &[u8]) -> bool {
 }
 
 fn same_value(one: &str, other: &str, tolerance: Tolerance) -> bool {
-    if one == other {
+    // Earlier versions kept long values whole.
+    if one == other || shortened(one) == shortened(other) {
         return true;
     }
     // Without point and exponent they are integers, which are exact however large they are.
@@ -349,6 +385,22 @@ mod tests {
     }
 
     #[test]
+    fn a_long_value_is_kept_by_its_beginning_its_length_and_a_hash() {
+        let long = |last: &str| format!("{}ü{last}", "a".repeat(VALUE_BYTES_MAX));
+        let kept = shortened(&long("x")).into_owned();
+        assert!(kept.starts_with("aaa") && kept.len() < 2 * VALUE_BYTES_SHOWN, "{kept}");
+        assert!(kept.contains("… (4099 bytes, hash "), "{kept}");
+        assert_ne!(kept, shortened(&long("y")));
+        assert_eq!(shortened(&kept), kept);
+        assert_eq!(shortened("short"), "short");
+        // As kept whole by an earlier version.
+        assert!(same_value(&kept, &long("x"), Tolerance::Engines));
+        assert!(!same_value(&kept, &long("y"), Tolerance::Engines));
+        let differs = first_difference(&[vec![long("x")]], &[vec![long("y")]], Tolerance::Engines).unwrap();
+        assert!(differs.len() < 3 * SHOWN_CHARS_MAX, "{differs}");
+    }
+
+    #[test]
     fn numbers_are_the_same_as_far_as_engines_print_them() {
         let same = |one, other| same_value(one, other, Tolerance::Engines);
         for (one, other) in [
@@ -421,6 +473,7 @@ mod tests {
             count: 3,
             digest: format!("{hash:016x}"),
             columns: Some(vec![None]),
+            digest_form: Digest::FORM,
             late_decimals: Some(false),
             ..QueryAnswer::default()
         };
@@ -433,7 +486,8 @@ mod tests {
         // The digest of an earlier version is another, and so is one of other columns.
         let earlier = QueryAnswer { columns: None, ..answer(&["1", "4"], 9) };
         let decimals = QueryAnswer { columns: Some(vec![Some(Decimals::default())]), ..earlier.clone() };
-        for other in [earlier, decimals] {
+        let form = QueryAnswer { digest_form: 0, ..answer(&["1", "4"], 9) };
+        for other in [earlier, decimals, form] {
             assert!(!are_comparable(&expected, &other));
             assert_eq!(difference_of(&expected, &other), None);
         }

@@ -686,12 +686,15 @@ pub struct QueryAnswer {
     /// The values in it of the set's parameters; `None` in runs of earlier versions. Answers for other values are not compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameters: Option<Vec<String>>,
-    /// The first 1,000 rows.
+    /// The first 1,000 rows, as far as they have less than 1 MiB; of long values as [`crate::answer::shortened`] keeps them.
     pub rows: Vec<Vec<String>>,
     /// How many there were.
     pub count: u64,
     /// Over all rows but the numbers of `columns`, whatever their order; in hexadecimal.
     pub digest: String,
+    /// How `digest` and `columns` are computed: see [`crate::answer::Digest::form`].
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub digest_form: u32,
     /// Over the numbers of each column some of whose first rows have a point or an exponent; `None` for the others. `None` in
     /// runs of earlier versions: their digest is another, and numbers in their rows may have at most two digits behind the point.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -9,6 +9,7 @@ mod backlog;
 mod blocks;
 mod earlier;
 mod error;
+mod long;
 mod open;
 mod percentiles;
 mod tail;
@@ -231,6 +232,7 @@ impl RunWriter {
         self.fold.add(stamped);
         self.summary_changed |= !matches!(stamped.event, Event::Sample(_));
         let body = body_of(&stamped.event, self.fold.percentiles_of(&stamped.event))
+            .and_then(long::bounded)
             .map_err(|source| StoreError::Unwritable { run: self.name.clone(), seq: stamped.seq, source })?;
         self.backlog.add(stamped, body);
         self.blocks.given_up |= self.backlog.has_gap();

@@ -18,6 +18,8 @@ const NULL: &[u8] = b"NULL";
 /// Of all rows of an answer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Digest {
+    /// How it was computed, [`Digest::FORM`] by this version: those of other forms are not compared.
+    pub form: u32,
     /// The sum of the rows' hashes, over all values but those of `columns`.
     pub hash: u64,
     /// Those with decimals; the others are `None`.
@@ -68,12 +70,15 @@ mod counts {
 }
 
 impl Digest {
-    /// Whether two answers of as many rows are the same, as far as this tells; `None` where it does not tell, because one has
-    /// decimals in a column in which the other has none, or because of late decimals.
+    /// 0 of earlier versions, which hashed long values whole.
+    pub const FORM: u32 = 1;
+
+    /// Whether two answers of as many rows are the same, as far as this tells; `None` where it does not tell, because
+    /// they are of different forms, because one has decimals in a column in which the other has none, or because of late decimals.
     #[must_use]
     pub fn is_like(&self, other: &Self) -> Option<bool> {
         let with_decimals = |digest: &Self| digest.columns.iter().map(Option::is_some).collect::<Vec<_>>();
-        if with_decimals(self) != with_decimals(other) {
+        if self.form != other.form || with_decimals(self) != with_decimals(other) {
             return None;
         }
         let mut pairs = self.columns.iter().flatten().zip(other.columns.iter().flatten());
@@ -175,7 +180,7 @@ impl Digester {
         let kind = |column| values(column).map(|value| Kind::of(value.as_bytes())).max();
         let kinds: Vec<Kind> = (0..columns).map(|column| kind(column).unwrap_or(Kind::Nulls)).collect();
         let columns = kinds.iter().map(|kind| (*kind == Kind::Decimals).then(Decimals::default)).collect();
-        let digest = Digest { columns, ..Digest::default() };
+        let digest = Digest { form: Digest::FORM, columns, ..Digest::default() };
         let mut digester = Self { digest, kinds, row: (fnv1a::START, 0), decimals: Vec::new() };
         for row in rows {
             row.iter().for_each(|value| digester.value(value.as_bytes()));
@@ -184,7 +189,7 @@ impl Digester {
         digester
     }
 
-    /// The next value of the row, as [`super::normal`] leaves it.
+    /// The next value of the row, as [`super::normal`] and [`super::shortened`] leave it.
     pub fn value(&mut self, value: &[u8]) {
         let (hash, place) = self.row;
         self.settle(place, value);
@@ -278,7 +283,7 @@ mod tests {
             is_like(&[&["0.5"], &["inf"], &["-inf"]], &[&["0.5"], &["Infinity"], &["-Infinity"]]),
             Some(true)
         );
-        assert_eq!(digest(&[]), Digest::default());
+        assert_eq!(digest(&[]), Digest { form: Digest::FORM, ..Digest::default() });
     }
 
     #[test]

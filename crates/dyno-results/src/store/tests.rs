@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
 use crate::document::NOT_FINISHED;
-use crate::event::{Event, Finding, Sample, Severity, StageKind, Subject};
+use crate::event::{
+    Answer, Event, Finding, Hook, HookTime, QueryAnswer, QueryFailure, Sample, Severity, StageKind, Subject,
+};
 use crate::fixture::{Fixture, FixtureStage, clean_fixture, interval};
 use crate::fold::fold;
 use crate::passes::PassLoad;
@@ -375,6 +377,44 @@ fn rows_and_values_without_end_are_refused() {
         )
         .unwrap();
     assert!(matches!(Store::open(scratch.file()), Err(StoreError::NotAStore { .. })));
+}
+
+#[test]
+fn what_is_said_at_length_is_cut_and_destroys_no_run() {
+    let long = format!("{}é\n", "x".repeat(70 << 20));
+    let failure = QueryFailure {
+        target: "pg".to_owned(),
+        series: "queries".to_owned(),
+        query: "Q1".to_owned(),
+        said: long.clone(),
+        over_limit: false,
+    };
+    let hook = Hook {
+        target: "pg".to_owned(),
+        about: "join".to_owned(),
+        when: HookTime::Before,
+        action: "cat log".to_owned(),
+        seconds: 1.0,
+        succeeded: true,
+        said: Some(long.clone()),
+        cold: None,
+    };
+    let rows = vec![vec!["a".repeat(20_000)]; 1_000];
+    let answer = QueryAnswer { sql: long, rows, count: 1_000, ..QueryAnswer::default() };
+    let answer = Answer { target: "pg".to_owned(), series: "queries".to_owned(), answer };
+    let scratch = Scratch::new();
+    let store = Store::open(scratch.file()).unwrap();
+    let mut events = clean_fixture().events[..3].to_vec();
+    for event in [Event::QueryFailure(failure), Event::Hook(hook), Event::Answer(answer)] {
+        let seq = events.len() as u64;
+        events.push(Stamped { seq, at_ms: events[2].at_ms, event });
+    }
+    write(&store, &events);
+    let report = store.report("last").unwrap();
+    let said = &report.query_failures[0].said;
+    assert!(said.starts_with("xxx") && said.ends_with(" bytes left out)"), "{}", said.len());
+    assert_eq!(report.hooks[0].hook.said.as_deref(), Some(said.as_str()));
+    assert_eq!((report.answers[0].answer.count, report.answers[0].answer.rows.len()), (1_000, 1_000));
 }
 
 /// Set in the process that the next test kills.

@@ -1,23 +1,27 @@
 //! What queries returned: the first answers of a load, and how often later ones to the same text were others.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use dyno_engine::workload::{Field, Row};
-use dyno_results::answer::{self, Digester, Rows, Tolerance};
+use dyno_results::answer::{self, Digester, Rows, Tolerance, VALUE_BYTES_MAX};
 use dyno_results::event::QueryAnswer;
 
 use super::Query;
 
 /// Rows of an answer that are kept.
 const ROWS_KEPT: usize = 1_000;
+/// What the values of these rows may have together. Rows behind are in the digest only.
+const BYTES_KEPT: usize = 1 << 20;
 
 /// The answer to a query that is under way.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
     columns: usize,
-    /// At most [`ROWS_KEPT`].
+    /// At most [`ROWS_KEPT`], with at most [`BYTES_KEPT`].
     rows: Vec<Vec<String>>,
+    bytes: usize,
     count: u64,
     /// Of all rows, where not all are kept.
     digester: Option<Digester>,
@@ -34,19 +38,22 @@ impl Answer {
         if is_any {
             return;
         }
-        if self.rows.len() < ROWS_KEPT {
+        if self.digester.is_none() && self.rows.len() < ROWS_KEPT {
             let mut values = Vec::with_capacity(self.columns);
-            row.for_each(|field| values.push(answer::normal(&field.to_string()).to_owned()));
-            self.rows.push(values);
-            return;
+            row.for_each(|field| values.push(kept(&field.to_string()).into_owned()));
+            self.bytes += values.iter().map(String::len).sum::<usize>();
+            if self.bytes <= BYTES_KEPT {
+                self.rows.push(values);
+                return;
+            }
         }
         let digester = self.digester.get_or_insert_with(|| Digester::begin(&self.rows));
         // Millions of rows may pass through here: most values need no copy.
         row.for_each(|field| match field {
-            Field::Text(text) if answer::is_normal(text.trim_ascii()) => {
+            Field::Text(text) if text.len() <= VALUE_BYTES_MAX && answer::is_normal(text.trim_ascii()) => {
                 digester.value(text.trim_ascii());
             }
-            other => digester.value(answer::normal(&other.to_string()).as_bytes()),
+            other => digester.value(kept(&other.to_string()).as_bytes()),
         });
         digester.end_row();
     }
@@ -55,6 +62,11 @@ impl Answer {
         let digest = self.digester.as_ref().map(|digester| digester.digest().clone());
         Rows { first: &self.rows, count: self.count, digest }
     }
+}
+
+/// A value as it is kept, and as it is in the digest.
+fn kept(value: &str) -> Cow<'_, str> {
+    answer::shortened(answer::normal(value))
 }
 
 /// The first answers of a load to each of its queries, by their places in the set.
@@ -102,6 +114,7 @@ impl Answers {
                 rows,
                 count,
                 digest: format!("{:016x}", digest.hash),
+                digest_form: digest.form,
                 columns: Some(digest.columns),
                 late_decimals: Some(digest.late_decimals),
                 changed,
@@ -134,11 +147,13 @@ mod tests {
 
     #[test]
     fn a_row_has_the_same_digest_whether_it_is_kept_or_not() {
-        let rows: [&[&str]; 4] = [
+        let long = format!("ü{}", "a".repeat(VALUE_BYTES_MAX));
+        let rows: [&[&str]; 5] = [
             &["1", "-20", "", "   "],
             &["A  ", " B", "2020-01-02 00:00:00", "0.10"],
             &["a.b", ".", "-0.001", "1e5"],
             &["ü ", "\u{b}x", " 00:00:00", "NULL"],
+            &[&long, "b"],
         ];
         for row in rows {
             let mut answer = Answer::default();
@@ -146,6 +161,38 @@ mod tests {
             let all = Digester::begin(&vec![answer.rows[0].clone(); ROWS_KEPT + 1]);
             assert_eq!(answer.known().digest.as_ref(), Some(all.digest()), "{row:?}");
         }
+    }
+
+    /// Of so many rows with one value.
+    fn rows_of(values: impl Iterator<Item = String>) -> Answer {
+        let mut answer = Answer::default();
+        values.for_each(|value| answer.row(Row::from(&Texts(&[&value]) as &dyn Fields), false));
+        answer
+    }
+
+    #[test]
+    fn rows_are_kept_up_to_a_size_and_a_digest_beyond() {
+        // Long rows, rows of long values, and one row that is too long by itself.
+        let value = |number: usize| format!("{number}{}", "x".repeat(VALUE_BYTES_MAX - 10));
+        let long = |number: usize| format!("{number}{}", "x".repeat(100_000));
+        for (answer, last) in [
+            (rows_of((0..900).map(value)), rows_of((0..899).map(value).chain([value(7)]))),
+            (rows_of((0..2_000).map(long)), rows_of((0..1_999).map(long).chain([long(7)]))),
+        ] {
+            let stored: usize = answer.rows.iter().flatten().map(String::len).sum();
+            assert!((1..=BYTES_KEPT).contains(&stored) && (answer.rows.len() as u64) < answer.count);
+            let same = answer::difference(&answer.known(), &answer.known(), Tolerance::Engines);
+            assert_eq!(same, None);
+            let differs = answer::difference(&answer.known(), &last.known(), Tolerance::Engines);
+            assert!(differs.unwrap().ends_with("rows differ"));
+        }
+        let mut wide = Answer::default();
+        let values: Vec<String> = (0..1_000).map(value).collect();
+        let values: Vec<&str> = values.iter().map(String::as_str).collect();
+        for _ in 0..3 {
+            wide.row(Row::from(&Texts(&values) as &dyn Fields), false);
+        }
+        assert_eq!((wide.rows.len(), wide.count, wide.known().digest.is_some()), (0, 3, true));
     }
 
     #[test]
