@@ -39,6 +39,9 @@ pub enum SessionError {
     NotDrained,
     #[error("a statement that took too long could not be cancelled: {0}")]
     NotCancelled(Box<dyn std::error::Error + Send + Sync>),
+    /// A client cannot go on, for a reason of its workload: see [`Client::gave_up`](crate::workload::Client::gave_up).
+    #[error("a client cannot go on: {0}")]
+    GaveUp(String),
     #[error("the workload sent an empty request")]
     EmptyRequest,
     #[error("the statement copies from the client, which has nothing to copy")]

@@ -16,6 +16,8 @@ pub(crate) enum ErrorCode {
     Server(ServerErrorCode),
     /// The connection broke or the server's bytes made no sense.
     Connection,
+    /// A client could not go on, for a reason of its workload.
+    Workload,
     /// One kind too many to be counted apart.
     Other,
 }
@@ -28,7 +30,10 @@ impl From<&ServerError> for ErrorCode {
 
 impl From<&SessionError> for ErrorCode {
     fn from(error: &SessionError) -> Self {
-        error.server_error().map_or(Self::Connection, Self::from)
+        match error {
+            SessionError::GaveUp(_) => Self::Workload,
+            error => error.server_error().map_or(Self::Connection, Self::from),
+        }
     }
 }
 
@@ -37,6 +42,7 @@ impl ErrorCode {
         match self {
             Self::Server(code) => code.to_string(),
             Self::Connection => "connection".to_owned(),
+            Self::Workload => "workload".to_owned(),
             Self::Other => "other".to_owned(),
         }
     }

@@ -169,13 +169,25 @@ impl Turn<'_> {
                 Next::Ended { sent, now: self.now }
             }
             Step::DoneAndAbort => {
+                self.tell_given_up();
                 self.done();
                 Next::GivenUp { hangs_up: true }
             }
             Step::Abort => {
+                self.tell_given_up();
                 self.end(Transaction::failure);
                 Next::GivenUp { hangs_up: true }
             }
+        }
+    }
+
+    /// Its client cannot go on.
+    #[cold]
+    fn tell_given_up(&mut self) {
+        if let Some(why) = self.session.client.logic.gave_up() {
+            let error = SessionError::GaveUp(why);
+            self.recorder.current.error(ErrorCode::from(&error));
+            self.recorder.tell(error);
         }
     }
 

@@ -88,6 +88,12 @@ pub trait Client: Send {
         if failure.may_retry { Reaction::Retry } else { Reaction::Fail }
     }
 
+    /// Why it cannot go on, asked once behind [`Step::Abort`] and [`Step::DoneAndAbort`]; `None` where it has told that
+    /// itself.
+    fn gave_up(&mut self) -> Option<String> {
+        None
+    }
+
     /// Its connection broke, and what was under way with it.
     fn lost(&mut self, error: &SessionError) {
         let _ = error;

@@ -257,7 +257,8 @@ pub struct StreamSpec {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub queries: BTreeMap<String, String>,
 
-    /// Give `:NAME` (also `:'NAME'` and `:"NAME"`) in the queries of a folder this value; once for each name
+    /// Give the variable `:NAME` of a script, or `:NAME` (also `:'NAME'` and `:"NAME"`) in the queries of a folder, this value;
+    /// once for each name
     #[arg(long, short = 'D', value_name = "NAME=VALUE", help_heading = "Workload")]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub define: Vec<Definition>,

@@ -17,7 +17,7 @@ use dyno_target::connection::{ConnectError, Connection, QueryError};
 use dyno_target::product::{self, Dialect};
 use thiserror::Error;
 
-pub use self::script::{ScriptsBenchmark, SqlScript};
+pub use self::script::{ScriptsBenchmark, SqlScript, SqlScriptError};
 pub use crate::events::{EventsBenchmark, EventsOptions};
 pub use crate::query_set::{QueryFolder, QueryFolderError};
 pub use crate::sysbench::SysbenchBenchmark;

@@ -168,7 +168,7 @@ impl Flags {
                 // What is said of one stream goes before what is said of all.
                 *stream = match self.stream.is_empty() {
                     true => over(&self.load, stream)?,
-                    false => over(stream, &self.load)?,
+                    false => over(stream, &self.load_beside(stream))?,
                 };
                 if named_targets {
                     let names: Vec<&str> = spec
@@ -188,6 +188,16 @@ impl Flags {
             }
         }
         merged(&self.run, &spec)
+    }
+
+    /// What the options say of a stream that is named beside them: values of variables only of one that can have some.
+    fn load_beside(&self, stream: &StreamSpec) -> StreamSpec {
+        let takes_values = stream
+            .workload
+            .as_deref()
+            .is_some_and(|workload| SqlScript::is_named(workload) || QueryFolder::is_named(workload));
+        let define = if takes_values { self.load.define.clone() } else { Vec::new() };
+        StreamSpec { define, ..self.load.clone() }
     }
 
     /// The targets that are named, those of the specification, or a server of dyno's own; a system for each.

@@ -1,6 +1,7 @@
 //! A file of SQL as a workload: a script of pgbench's language, one transaction for each time through it, on whatever
 //! tables it names.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dyno_engine::workload::Workload;
@@ -9,7 +10,7 @@ use dyno_target::connection::Connection;
 use super::{Baseline, Benchmark, BenchmarkError, Dataset, Progress, Series, SeriesLoad, Site};
 use crate::pgbench::console::Console;
 use crate::pgbench::load::{LoadOptions, PgbenchLoad, WeightedScript};
-use crate::script::{Kind, Names, Protocol, Script, ScriptError, parse};
+use crate::script::{Kind, Names, Protocol, Script, ScriptError, Undefined, parse, undefined};
 
 /// Beginnings of statements that read, unless another word of them writes.
 const READ: [&str; 8] = ["select", "with", "values", "table", "show", "explain", "begin", "commit"];
@@ -23,6 +24,33 @@ const WRITE: [&str; 12] = [
 pub struct SqlScript {
     name: String,
     text: String,
+    /// Variables and their values, in the order of the names.
+    defines: Vec<(String, String)>,
+}
+
+/// Why a text is no script, or cannot be run as one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SqlScriptError {
+    /// What pgbench would say of the text, with its line.
+    #[error("{0} is no script: {1}")]
+    Script(String, ScriptError),
+    #[error(
+        "{file}:{}: the variable :{} {}", .undefined.line, .undefined.name, what_to_do(.undefined)
+    )]
+    Undefined { file: String, undefined: Undefined },
+    #[error("no command of {file} uses the variable {name}, for which -D {name}=… gives a value")]
+    Unused { file: String, name: String },
+}
+
+fn what_to_do(Undefined { name, nearest, later, .. }: &Undefined) -> String {
+    let nearest = nearest.as_ref().map(|other| format!(" (did you mean :{other}?)")).unwrap_or_default();
+    if *later {
+        return format!("is used before it gets a value{nearest}");
+    }
+    format!(
+        "has no value{nearest}: set it with \\set {name} … above, or give it with -D {name}=VALUE; a colon that begins no \
+         variable has a blank, a digit or a second colon behind it"
+    )
 }
 
 impl SqlScript {
@@ -34,11 +62,22 @@ impl SqlScript {
             .is_some_and(|extension| extension.eq_ignore_ascii_case("sql"))
     }
 
+    /// `values` are what its variables begin with, by name, beside those that pgbench sets itself.
+    ///
     /// # Errors
-    /// What pgbench would say of the text, with its line.
-    pub fn new(name: &str, text: &str) -> Result<Self, ScriptError> {
-        parse(name, text.as_bytes(), Protocol::Simple, &mut Names::new())?;
-        Ok(Self { name: name.to_owned(), text: text.to_owned() })
+    /// The text is no script, a variable in it has no value where it is used, or none is called as a value is.
+    pub fn new(name: &str, text: &str, values: &BTreeMap<String, String>) -> Result<Self, SqlScriptError> {
+        let mut names = Names::new();
+        let script = parse(name, text.as_bytes(), Protocol::Simple, &mut names)
+            .map_err(|error| SqlScriptError::Script(name.to_owned(), error))?;
+        let file = || name.to_owned();
+        if let Some(name) = values.keys().find(|name| names.find(name).is_none()) {
+            return Err(SqlScriptError::Unused { file: file(), name: name.clone() });
+        }
+        if let Some(undefined) = undefined(&script, &names, values.keys().map(String::as_str)) {
+            return Err(SqlScriptError::Undefined { file: file(), undefined });
+        }
+        Ok(Self { name: file(), text: text.to_owned(), defines: values.clone().into_iter().collect() })
     }
 
     #[must_use]
@@ -75,6 +114,8 @@ impl SqlScript {
         let name = self.name.clone();
         let scripts = vec![WeightedScript { script: Script { name, ..script }, weight: 1 }];
         let options = LoadOptions {
+            defines: self.defines.clone(),
+            refuses_unset: true,
             mode: protocol,
             clients,
             threads,
@@ -160,16 +201,39 @@ impl Benchmark for ScriptsBenchmark {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::SqlScript;
 
     #[test]
     fn a_script_says_by_its_words_whether_it_writes() {
-        let writes = |text: &str| SqlScript::new("x.sql", text).unwrap().writes();
+        let script = |text: &str| SqlScript::new("x.sql", text, &BTreeMap::new());
+        let writes = |text: &str| script(text).unwrap().writes();
         assert!(!writes("select count(*) from t;\nwith a as (select 1) select * from a;"));
         assert!(!writes("\\set id random(1, 10)\nSELECT * FROM t WHERE id = :id;"));
         assert!(writes("with gone as (delete from t returning *) select * from gone;"));
         assert!(writes("insert into t values (1);") && writes("vacuum t;"));
-        assert!(SqlScript::new("x.sql", "\\set").is_err());
+        assert!(script("\\set").is_err());
         assert!(SqlScript::is_named("./a/big.SQL") && !SqlScript::is_named("sql"));
+    }
+
+    #[test]
+    fn a_script_with_a_variable_that_has_no_value_is_refused() {
+        let read = |text: &str, given: &[&str]| {
+            let values = given.iter().map(|name| ((*name).to_owned(), "5".to_owned())).collect();
+            SqlScript::new("./x.sql", text, &values).map(|_| ()).map_err(|error| error.to_string())
+        };
+        let typo = read("\\set aid random(1, 9)\nUPDATE t SET v = v WHERE id = :aidd;", &[]).unwrap_err();
+        assert!(
+            typo.starts_with("./x.sql:2: the variable :aidd has no value (did you mean :aid?)"),
+            "{typo}"
+        );
+        let unset = read("SELECT substring(v, 1, :len) FROM t;", &[]).unwrap_err();
+        assert!(unset.contains("give it with -D len=VALUE") && !unset.contains("did you mean"), "{unset}");
+        assert_eq!(read("SELECT substring(v, 1, :len) FROM t;", &["len"]), Ok(()));
+        let late = read("SELECT :len;\n\\set len 1", &[]).unwrap_err();
+        assert_eq!(late, "./x.sql:1: the variable :len is used before it gets a value");
+        let unused = read("SELECT :len;", &["len", "lenn"]).unwrap_err();
+        assert!(unused.contains("no command of ./x.sql uses the variable lenn"), "{unused}");
     }
 }

@@ -66,14 +66,19 @@ pub(super) struct ScriptClient {
     pub(super) failure: Option<FailureKind>,
     /// What is to be said when the transaction is tried again (`--verbose-errors`).
     pub(super) retried: Option<String>,
+    /// Why the client cannot go on.
+    gave_up: Option<String>,
     /// Transactions so far, the skipped and the failed ones included.
     pub(super) transactions: u64,
     pub(super) text: Vec<u8>,
     pub(super) tallies: Vec<Arc<Tally>>,
 }
 
-/// The client cannot go on; why was said.
-pub(super) struct Aborted;
+/// The client cannot go on; why was said on the console.
+pub(super) struct Aborted {
+    /// Why, with the place in the script.
+    pub(super) why: String,
+}
 
 impl ScriptClient {
     pub(super) fn new(
@@ -112,6 +117,7 @@ impl ScriptClient {
             command_begun_ns: 0,
             failure: None,
             retried: None,
+            gave_up: None,
             transactions: 0,
             text: Vec::new(),
             tallies,
@@ -253,7 +259,7 @@ impl ScriptClient {
                     self.tell_doing("receiving");
                 }
                 if self.copied {
-                    return Err(Aborted);
+                    return Err(self.aborted("COPY is not supported in scripts"));
                 }
                 if let Some(every) = self.shared.gset(self.script, self.command).map(|gset| gset.every) {
                     self.store_result(every, answer)?;
@@ -301,7 +307,8 @@ impl ScriptClient {
         }
         if self.status != TransactionStatus::Idle {
             // It is counted all the same.
-            self.abort("end of script reached without completing the last transaction");
+            let Aborted { why } = self.abort("end of script reached without completing the last transaction");
+            self.gave_up = Some(why);
             self.shared.aborted(self.identity.thread);
             return Ok(Step::DoneAndAbort);
         }
@@ -335,7 +342,8 @@ impl Client for ScriptClient {
         let ran = self.resume(answer, request).and_then(|()| self.run(&shared, request));
         self.lent = Some(shared);
         self.waits = matches!(ran, Ok(Step::Send | Step::Sleep(_)));
-        ran.unwrap_or_else(|Aborted| {
+        ran.unwrap_or_else(|Aborted { why }| {
+            self.gave_up = Some(why);
             self.shared.aborted(self.identity.thread);
             Step::Abort
         })
@@ -376,6 +384,10 @@ impl Client for ScriptClient {
 
     fn failed(&mut self, failure: &StatementFailure<'_>) -> Reaction {
         self.react(failure)
+    }
+
+    fn gave_up(&mut self) -> Option<String> {
+        self.gave_up.take()
     }
 
     fn lost(&mut self, error: &SessionError) {

@@ -8,6 +8,7 @@ use dyno_engine::workload::{EndedTransaction, Reaction, StatementFailure};
 use dyno_wire::pg::libpq_text;
 
 use super::client::{Aborted, ScriptClient};
+use super::load::WeightedScript;
 use super::log::{LogEntry, Logged};
 use super::tally::FailureKind;
 use crate::script::{Command, EvaluateError, Kind};
@@ -182,7 +183,17 @@ impl ScriptClient {
     #[cold]
     pub(super) fn abort(&self, why: &str) -> Aborted {
         self.shared.console.error(&format!("client {} aborted: {why}", self.identity.id));
-        Aborted
+        self.aborted(why)
+    }
+
+    /// The client's end at the command that it stands at.
+    #[cold]
+    pub(super) fn aborted(&self, why: &str) -> Aborted {
+        let Some(WeightedScript { script, .. }) = self.shared.scripts.get(self.script) else {
+            return Aborted { why: why.to_owned() };
+        };
+        let line = script.commands.get(self.command).map(|command| format!(":{}", command.line));
+        Aborted { why: format!("{}{}: {why}", script.name, line.unwrap_or_default()) }
     }
 
     /// The answer to a query is not what the script wants.
@@ -191,7 +202,7 @@ impl ScriptClient {
         let Self { identity, command, script, .. } = self;
         let text = format!("client {} script {script} command {command} query {query}: {why}", identity.id);
         self.shared.console.error(&text);
-        Aborted
+        self.aborted(why)
     }
 
     /// `\gset` or `\aset`: a column has a name that no variable can have.
@@ -213,7 +224,7 @@ impl ScriptClient {
         let text =
             format!("client {} aborted in command {command} ({name}) of script {script}; {why}", identity.id);
         self.shared.console.error(&text);
-        Aborted
+        self.aborted(why)
     }
 
     #[cold]
@@ -223,13 +234,16 @@ impl ScriptClient {
         if !text.is_empty() {
             self.shared.console.error(&text);
         }
-        self.abort_at(command, "evaluation of meta-command failed")
+        self.abort_at(command, "evaluation of meta-command failed");
+        let shown = if text.is_empty() { "a variable is empty, and no value" } else { &text };
+        self.aborted(&format!("\\{}: {shown}", meta_name(&command.kind)))
     }
 
     #[cold]
     pub(super) fn meta_failed(&self, command: &Command, error: &dyn Display) -> Aborted {
         self.shared.console.error(&error.to_string());
-        self.abort_at(command, "execution of meta-command failed")
+        self.abort_at(command, "execution of meta-command failed");
+        self.aborted(&format!("\\{}: {error}", meta_name(&command.kind)))
     }
 }
 

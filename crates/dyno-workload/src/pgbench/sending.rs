@@ -27,6 +27,12 @@ pub(super) struct Sent {
 impl ScriptClient {
     /// Adds an SQL command to the request. In a pipeline the script goes on at once.
     pub(super) fn send(&mut self, sql: &Sql, request: &mut Request<'_>) -> Result<Option<Step>, Aborted> {
+        if self.shared.options.refuses_unset
+            && let Some(slot) = sql.first_unset(&self.variables)
+        {
+            let name = self.shared.names.name(slot);
+            return Err(self.abort(&format!("the variable {name} has no value here")));
+        }
         if self.prepares(self.command, sql, request) {
             return Ok(Some(Step::Send));
         }

@@ -59,7 +59,7 @@ impl<'r, 'a> Reader<'r, 'a> {
     }
 
     fn command(&self, kind: Kind) -> Meta {
-        Meta::Command(Command { first_line: lossy(self.shown()), kind })
+        Meta::Command(Command { first_line: lossy(self.shown()), line: self.line, kind })
     }
 
     /// The command as far as it has been read, without the end of the line.

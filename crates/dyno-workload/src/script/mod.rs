@@ -16,6 +16,7 @@ pub mod seeds;
 mod source;
 mod sql;
 mod statement;
+mod undefined;
 mod value;
 mod variables;
 
@@ -26,6 +27,7 @@ pub use names::{Names, Slot};
 pub use operand::{Operand, SleepUnit, shell_command, sleep_us};
 pub use parse::parse;
 pub use sql::{Gset, Sql};
+pub use undefined::{Undefined, undefined};
 pub use value::Value;
 pub use variables::Variables;
 
@@ -41,6 +43,8 @@ pub struct Script {
 pub struct Command {
     /// The command's first line as `-r` prints it.
     pub first_line: String,
+    /// The line of the file in which it begins, from 1.
+    pub line: u32,
     pub kind: Kind,
 }
 

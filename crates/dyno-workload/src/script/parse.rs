@@ -24,7 +24,8 @@ pub fn parse(name: &str, text: &[u8], mode: Protocol, names: &mut Names) -> Resu
                 let text = String::from_utf8_lossy(&stretch.text);
                 ScriptError(format!("statement has too many arguments (maximum is {PARAMETERS_MAX}): {text}"))
             })?;
-            commands.push(Command { first_line: first_line(&stretch.text), kind: Kind::Sql(sql) });
+            let (first_line, line) = (first_line(&stretch.text), source.line(stretch.offset));
+            commands.push(Command { first_line, line, kind: Kind::Sql(sql) });
         }
         match stretch.stop {
             Stop::Semicolon => {}

@@ -54,6 +54,15 @@ impl Sql {
         })
     }
 
+    /// The first variable in it that has no value.
+    pub(crate) fn first_unset(&self, variables: &Variables) -> Option<Slot> {
+        let in_pieces = self.pieces.iter().filter_map(|piece| match piece {
+            Operand::Variable(slot) => Some(slot),
+            Operand::Text(_) => None,
+        });
+        in_pieces.chain(&self.parameters).find(|slot| !variables.is_set(**slot)).copied()
+    }
+
     /// Appends the text with the variables' values in it. An unset variable stays as it is written: `:x`.
     pub fn write_simple(&self, variables: &Variables, names: &Names, out: &mut Vec<u8>) {
         for piece in &self.pieces {

@@ -20,6 +20,8 @@ pub(super) enum Stop {
 pub(super) struct Stretch {
     /// Without the blanks and comments before it, with the semicolon, and with `;` for `\;`.
     pub(super) text: Vec<u8>,
+    /// Where the text begins.
+    pub(super) offset: usize,
     pub(super) stop: Stop,
 }
 
@@ -33,13 +35,13 @@ pub(super) struct Scanner {
 impl Scanner {
     /// Takes the next stretch.
     pub(super) fn next(&mut self, source: &mut Source<'_>) -> Stretch {
-        let mut stretch = Stretch { text: Vec::new(), stop: Stop::End };
+        let mut stretch = Stretch { text: Vec::new(), offset: source.offset(), stop: Stop::End };
         loop {
             let start = source.offset();
             let Some(stop) = self.token(source) else { return stretch };
             let text = source.since(start);
             match stop {
-                Token::Blank if stretch.text.is_empty() => {}
+                Token::Blank if stretch.text.is_empty() => stretch.offset = source.offset(),
                 Token::Blank | Token::Text => stretch.text.extend_from_slice(text),
                 Token::Given(text) => stretch.text.extend_from_slice(text),
                 Token::Semicolon => {

@@ -16,6 +16,8 @@ const LOAD_ON: &str = "--load-on";
 const HAVE_LOADS: [&str; 2] = ["run", "plan"];
 /// What is said of a stream beside its load.
 const OF_STREAM: [&str; 6] = ["protocol", "connections", "max-tries", "time-limit", "answers", "plans"];
+/// Gives a variable its value, and may stand there for several.
+const DEFINE: &str = "define";
 
 /// `oltp=tpcb/tpcb-like,clients=8`: a name, a workload, and what else a specification says of a stream.
 pub(super) fn stream(text: &str) -> Result<StreamSpec, Failure> {
@@ -42,12 +44,14 @@ pub(super) fn stream(text: &str) -> Result<StreamSpec, Failure> {
             (None, _) => return Err(wrong(&format!("{part} has no value"))),
         }
     }
+    let (defines, said): (Vec<_>, Vec<_>) = said.into_iter().partition(|(option, _)| *option == DEFINE);
     let (of_stream, of_load): (Vec<_>, Vec<_>) =
         said.into_iter().partition(|(option, _)| OF_STREAM.contains(option));
     let map = |said: Vec<(&str, String)>| -> Map<String, Value> {
         said.into_iter().map(|(option, text)| (option.to_owned(), value(text))).collect()
     };
     let mut spec = map(of_stream);
+    spec.insert(DEFINE.to_owned(), defines.into_iter().map(|(_, value)| Value::String(value)).collect());
     spec.insert("load".to_owned(), Value::Object(map(of_load)));
     let spec: StreamSpec = serde_json::from_value(Value::Object(spec)).map_err(|error| {
         let error = error.to_string();
@@ -158,6 +162,9 @@ mod tests {
         assert_eq!((read.connections, read.load.step), (Some(4), Some("5s".parse().unwrap())));
         let ramp = stream("oltp=tpcb/tpcb-like,ramp=1..9,to-the-end,step=5s").unwrap();
         assert!(ramp.load.to_the_end && ramp.load.step.is_some());
+        let given = stream("ap=./ap.sql,define=len=5,clients=2,define=list=1,2").unwrap();
+        let values: Vec<_> = given.define.iter().map(|it| (&*it.name, &*it.value)).collect();
+        assert_eq!(values, [("len", "5"), ("list", "1,2")]);
         for (text, why) in [
             ("tpcb", "has no name"),
             ("a=", "names no workload"),

@@ -316,23 +316,25 @@ impl StreamPlan {
 /// What a stream runs, and what it is called where it is alone.
 fn source(stream: &StreamSpec, workload: &str, series: &[Series]) -> Result<(LoadSource, String), Failure> {
     if stream.queries.is_empty()
+        && stream.script.is_none()
         && let Some(Definition { name, .. }) = stream.define.first()
     {
-        let what = format!("-D {name}=… is for the queries of a folder, and {workload} is none");
+        let what =
+            format!("-D {name}=… is for a script or the queries of a folder, and {workload} is neither");
         return Err(Failure::wrong(what));
     }
+    let mut values = BTreeMap::new();
+    for Definition { name, value } in &stream.define {
+        if values.insert(name.clone(), value.clone()).is_some() {
+            return Err(Failure::wrong(format!("the variable {name} is defined twice (-D)")));
+        }
+    }
     if let Some(text) = &stream.script {
-        let script = SqlScript::new(workload, text)
-            .map_err(|error| Failure::wrong(format!("{workload} is no script: {error}")))?;
+        let script =
+            SqlScript::new(workload, text, &values).map_err(|error| Failure::wrong(error.to_string()))?;
         return Ok((LoadSource::Script(script), last_part(workload)));
     }
     if !stream.queries.is_empty() {
-        let mut values = BTreeMap::new();
-        for Definition { name, value } in &stream.define {
-            if values.insert(name.clone(), value.clone()).is_some() {
-                return Err(Failure::wrong(format!("the parameter {name} is defined twice (-D)")));
-            }
-        }
         let folder = QueryFolder::new(&stream.queries, &values)
             .map_err(|error| Failure::wrong(format!("{workload} is no set of queries: {error}")))?;
         return Ok((LoadSource::Queries(folder), last_part(workload)));

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use dyno_test_servers::MysqlProduct;
 
-use crate::home::{Home, wait_until};
+use crate::home::{Ended, Home, wait_until};
 use crate::mysql;
 use crate::report::Report;
 use crate::server::{client, database, shared};
@@ -119,6 +119,44 @@ fn a_script_that_fails_fails_by_its_own_error() {
     let failed = run("SELECT * FROM no_such_table;");
     assert!(failed.err.contains("no_such_table"), "{}", failed.err);
     run("\\sett").expect(1).says(&["./q.sql is no script", "sett"]);
+}
+
+#[test]
+fn a_variable_without_a_value_ends_a_script_and_is_told() {
+    let Some(server) = shared() else { return };
+    let target = database(&server, "undefined");
+    let home = Home::new();
+    let run = |sql: &str, more: &[&str]| {
+        std::fs::write(home.path("q.sql"), sql).unwrap();
+        let brief = ["--json", "--target", &target, "--warm-up", "0", "-T", "500ms"];
+        home.dyno(&[&["run"][..], more, &brief].concat())
+    };
+    let (alone, one) = (["./q.sql", "-c", "1"], ["--stream", "q=./q.sql,clients=1"]);
+    let typo = "\\set aid random(1, 10)\nSELECT :aid\n  + :aidd;";
+    for stream in [&alone[..], &one] {
+        run(typo, stream).expect(1).says(&["./q.sql:3: the variable :aidd", "did you mean :aid?"]);
+    }
+    run("SELECT :len + 1;", &alone).expect(1).says(&["./q.sql:1: the variable :len", "-D len=VALUE"]);
+    let done = |ran: Ended| ran.expect(0).report().stage()["totals"]["done"].as_u64();
+    assert!(done(run("SELECT :len + 1;", &[&alone[..], &["-D", "len=5"]].concat())) > Some(0));
+    assert!(done(run("SELECT :len + 1;", &["--stream", "q=./q.sql,clients=1,define=len=5"])) > Some(0));
+    assert!(done(run("SELECT :len + 1;", &[&one[..], &["-D", "len=5"]].concat())) > Some(0));
+    // Only the server knows the columns of `\gset`.
+    for (behind, why) in [
+        ("SELECT 7 AS total \\gset\nSELECT :totl;", "./q.sql:2: the variable totl has no value here"),
+        ("SELECT 7 AS total \\gset\n\\set x :totl + 1\nSELECT :x;", "./q.sql:2: \\set: undefined variable"),
+        ("\\if :scale > 1\n\\set x 1\n\\endif\nSELECT :x;", "./q.sql:4: the variable x has no value here"),
+        ("BEGIN;\nSELECT 1;", "./q.sql: end of script reached without completing the last transaction"),
+    ] {
+        for protocol in ["simple", "prepared"] {
+            let ran = run(behind, &[&alone[..], &["--protocol", protocol]].concat());
+            ran.says(&[why]);
+            let report = ran.report();
+            let notices = report.document()["notices"].to_string();
+            assert!(notices.contains(&why.replace('\\', "\\\\")), "{behind}: {notices}");
+            assert_eq!(report.stage()["errors"]["workload"], 1, "{:#}", report.stage());
+        }
+    }
 }
 
 #[test]

@@ -90,6 +90,14 @@ impl Program {
         Self { operations: operations.into(), depth: self.depth }
     }
 
+    /// The variables that it reads, in the order of their places.
+    pub(in crate::script) fn reads(&self) -> impl Iterator<Item = Slot> {
+        self.operations.iter().filter_map(|operation| match operation {
+            Operation::Load(slot) => Some(*slot),
+            _ => None,
+        })
+    }
+
     /// The expression's value. Allocates nothing, but for an error's text and for expressions that are nested more
     /// than 32 deep.
     ///
