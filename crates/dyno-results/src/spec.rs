@@ -63,7 +63,7 @@ pub struct RunSpec {
     #[serde(default, skip_serializing_if = "is_false")]
     pub top_up: bool,
 
-    /// Do not verify after writes that every acknowledged commit is in the data
+    /// Do not verify that the tables have all their rows before the load, and every acknowledged commit after it
     #[arg(long, help_heading = "Workload")]
     #[serde(default, skip_serializing_if = "is_false")]
     pub no_verify: bool,

@@ -21,7 +21,7 @@ use dyno_target::cause::Cause;
 use dyno_target::connection::QueryError;
 use dyno_target::inspect::{self, Statistics};
 use dyno_target::{Connection, Environment, Target, catalog};
-use dyno_test_servers::{ClickHouse, ClickHouseKind, succeed};
+use dyno_test_servers::{ClickHouse, ClickHouseKind, Lie, LyingProxy, succeed};
 use dyno_wire::server_error::DriverErrorKind;
 
 const KINDS: [ClickHouseKind; 2] = [ClickHouseKind::Engine, ClickHouseKind::Server];
@@ -207,6 +207,33 @@ fn rows_are_loaded_and_counted_back() {
         let error = connection.load_batch("loaded", &["id", "text"], &wrong).unwrap_err();
         assert!(matches!(error, QueryError::Server { .. }) && !connection.is_broken(), "{kind:?}: {error}");
     }
+}
+
+/// What is between dyno and the server may answer in its place.
+#[test]
+fn an_insert_that_was_not_done_is_not_taken_as_done() {
+    let Some(server) = ClickHouse::start(ClickHouseKind::Engine) else { return };
+    let create = "CREATE TABLE swallowed (id Int64) ENGINE = MergeTree ORDER BY id";
+    connect(&server.url()).execute(create).unwrap();
+    let answered = |headers, body| {
+        let proxy = LyingProxy::start(server.address, Lie { asked: "swallowed", times: 1, headers, body });
+        let mut connection = connect(&format!("clickhouse://{}", proxy.address));
+        let loaded = connection.load_batch("swallowed", &["id"], &Batch::Lines(b"1\n2\n3\n".to_vec()));
+        assert_eq!(proxy.kept(), 1);
+        loaded.map_err(|error| error.to_string())
+    };
+    let exception = "Code: 241. DB::Exception: Memory limit exceeded. (MEMORY_LIMIT_EXCEEDED) (version 26.9)";
+    let marked =
+        "\r\n__exception__\r\nCode: 252. DB::Exception: Too many parts. (TOO_MANY_PARTS) (version 26.9)\n";
+    for (body, said) in [
+        (exception, "MEMORY_LIMIT_EXCEEDED"),
+        (marked, "TOO_MANY_PARTS"),
+        ("<html>try again later</html>", "try again later"),
+    ] {
+        let error = answered("", body).unwrap_err();
+        assert!(error.contains(said), "{error}");
+    }
+    assert_eq!(answered("X-ClickHouse-Summary: {\"written_rows\":\"2\"}\r\n", ""), Ok(2));
 }
 
 #[test]

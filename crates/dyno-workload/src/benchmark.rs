@@ -23,7 +23,8 @@ pub use crate::query_set::{QueryFolder, QueryFolderError};
 pub use crate::sysbench::SysbenchBenchmark;
 pub use crate::tpcb::TpcbBenchmark;
 
-use crate::dataset::{NotReady, PrepareError, SizeError, StateError, TableError};
+pub use crate::dataset::ExpectedRows;
+use crate::dataset::{NotReady, PrepareError, SizeError, StateError, TableCounter, TableError};
 use crate::script::ScriptError;
 use crate::storage::VariantError;
 use crate::sysbench::OptionsError;
@@ -98,6 +99,8 @@ pub struct Dataset {
     pub recipe: Option<String>,
     /// `None` where the family counts in its checks alone.
     pub counts: Option<Box<dyn RowCounter>>,
+    /// How many rows each of the tables must have before a load, in their order; empty where nothing is known of them.
+    pub expected: Vec<ExpectedRows>,
     pub(crate) loads: Box<dyn Fn() -> Vec<Box<dyn SeriesLoad>> + Send>,
 }
 
@@ -124,7 +127,26 @@ impl Dataset {
         let tests = tests.to_vec();
         let boxed = move |test| Box::new(load(test)) as Box<dyn SeriesLoad>;
         let loads = Box::new(move || tests.iter().copied().map(&boxed).collect());
-        Self { scale: None, tables, table_rows: None, recipe: None, counts: None, loads }
+        Self {
+            scale: None,
+            tables,
+            table_rows: None,
+            recipe: None,
+            counts: None,
+            expected: Vec::new(),
+            loads,
+        }
+    }
+
+    /// Counts the rows of each table, in their order.
+    ///
+    /// # Errors
+    /// The tables cannot be read.
+    pub fn count(&self, connection: &mut Connection) -> Result<Vec<u64>, BenchmarkError> {
+        match &self.counts {
+            Some(counts) => counts.count(connection),
+            None => TableCounter(self.tables.clone()).count(connection),
+        }
     }
 
     /// The loads, one for each of [`Benchmark::series`] and in its order.

@@ -16,7 +16,7 @@ use flate2::write::GzEncoder;
 use ureq::http::Response;
 use ureq::{Agent, Body};
 
-use super::error::{CONNECTION_LOST, NOT_CLICKHOUSE, other};
+use super::error::{CONNECTION_LOST, NOT_CLICKHOUSE, exception, other, shortened};
 use super::http::{Asked, Server};
 use super::rows::{self, Unfinished};
 
@@ -308,7 +308,22 @@ impl DriverSession for ClickHouseSession {
         self.ask(&parameters, Some("gzip"), &compressed, |session, mut answer| {
             let written = written_rows(&answer);
             let mut rest = Vec::new();
-            answer.body_mut().as_reader().read_to_end(&mut rest).map_err(|error| session.lost(&error))?;
+            let mut body = answer.body_mut().as_reader().take(ANSWER_BUFFER_BYTES as u64);
+            body.read_to_end(&mut rest).map_err(|error| session.lost(&error))?;
+            // The status has been sent when an error comes late; what is between dyno and the server may replace it.
+            if !rest.is_empty() {
+                let said = String::from_utf8_lossy(&rest);
+                let unknown = || {
+                    let said = shortened(&said);
+                    other(
+                        NOT_CLICKHOUSE,
+                        format!("an INSERT was answered, where nothing is to be said: {said}"),
+                    )
+                };
+                let error = said.find("Code: ").and_then(|at| exception(said.get(at..)?));
+                return Err(error.unwrap_or_else(unknown));
+            }
+            // Who says nothing is not trusted for long: the rows of the whole table are counted behind the load.
             let sent = lines.iter().filter(|byte| **byte == b'\n').count() as u64;
             Ok(written.unwrap_or(sent))
         })

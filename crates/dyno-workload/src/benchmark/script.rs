@@ -179,6 +179,7 @@ impl Benchmark for ScriptsBenchmark {
             tables: Vec::new(),
             scale: None,
             table_rows: None,
+            expected: Vec::new(),
             recipe: None,
             counts: None,
             loads: Box::new(Vec::new),

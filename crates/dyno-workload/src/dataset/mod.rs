@@ -2,6 +2,7 @@
 //! what its tables are, which rows they have and what must hold of them. Opens no socket of its own.
 
 pub(crate) mod bulk;
+mod count;
 pub(crate) mod disk;
 mod error;
 mod mark;
@@ -17,6 +18,8 @@ use std::str::FromStr;
 
 use dyno_target::connection::{Connection, QueryError};
 
+pub use count::ExpectedRows;
+pub(crate) use count::TableCounter;
 pub use disk::DoesNotFit;
 pub use error::{PrepareError, SizeError, StateError, TableError, Terms};
 pub(crate) use mark::{Mark, Marks};

@@ -9,7 +9,7 @@ use dyno_target::connection::Connection;
 use crate::benchmark::{
     Baseline, Benchmark, BenchmarkError, Dataset, Progress, RowCounter, Series, SeriesLoad, Site, dialect,
 };
-use crate::dataset::{self, SizeError};
+use crate::dataset::{self, ExpectedRows, SizeError};
 
 use super::family::EventsOptions;
 use super::load::{Events, Ids};
@@ -68,8 +68,10 @@ impl Benchmark for EventsBenchmark {
         let ids = Ids { customers: found.size.customers, last_event: found.last_event };
         let (recipe, counted) = (Some(found.recipe()), LastCensus::default());
         let counts: Option<Box<dyn RowCounter>> = Some(Box::new(counted.clone()));
+        let expected =
+            vec![ExpectedRows::Exactly(found.size.customers), ExpectedRows::AtLeast(found.size.rows)];
         let load = move |test| TestLoad { test, ids, unanswered: Arc::default(), counted: counted.clone() };
-        Ok(Some(Dataset { recipe, counts, ..Dataset::new(tables, &self.tests, load) }))
+        Ok(Some(Dataset { recipe, counts, expected, ..Dataset::new(tables, &self.tests, load) }))
     }
 
     fn missing(&self) -> BenchmarkError {

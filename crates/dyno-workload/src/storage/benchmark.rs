@@ -21,8 +21,8 @@ use crate::benchmark::{
     QueryUnderWay, RowCounter, Series, SeriesLoad, Site, dialect,
 };
 use crate::dataset::{
-    self, Found, Index, Key, Mark, Marks, NotReady, Part, Preparation, SizeError, State, StateError,
-    TableError, Terms, Verdict, checks, columns_text, disk, numbers, standing,
+    self, ExpectedRows, Found, Index, Key, Mark, Marks, NotReady, Part, Preparation, SizeError, State,
+    StateError, TableCounter, TableError, Terms, Verdict, checks, columns_text, disk, numbers, standing,
 };
 use crate::query_set::QueryLoad;
 use crate::tpcb::{self, Script, Table, TpcB, TpcbRows, data_bytes};
@@ -144,10 +144,13 @@ impl Benchmark for StorageBenchmark {
             connection.execute(&sql).is_ok()
         });
         let load = move |test| this.load(test, scale, dialect);
-        let counts: Option<Box<dyn RowCounter>> = Some(Box::new(Counter(self.names())));
+        let counts: Option<Box<dyn RowCounter>> = Some(Box::new(TableCounter(names.to_vec())));
+        // What a load has written to is made anew.
+        let expected = Table::ALL.map(|table| ExpectedRows::Exactly(table.rows(scale))).into();
         Ok(Some(Dataset {
             scale: Some(scale.into()),
             counts,
+            expected,
             ..Dataset::new(names.into(), &self.tests, load)
         }))
     }
@@ -239,20 +242,6 @@ fn state(connection: &mut Connection, names: &[String; 4]) -> Result<State<Recip
         recipes.first().copied().flatten().filter(|first| recipes.iter().all(|it| *it == Some(*first)));
     // Some were marked as written to, or dropped: nobody misses what is made anew.
     Ok(same.filter(|_| recipes.len() == names.len()).map_or(State::Unfinished, State::Ready))
-}
-
-/// Of the tables of these names.
-struct Counter([String; 4]);
-
-impl RowCounter for Counter {
-    fn count(&self, connection: &mut Connection) -> Result<Vec<u64>, BenchmarkError> {
-        let count = |table: &String| {
-            let counted = numbers(connection, &format!("SELECT COUNT(*) FROM {table}"));
-            let [rows] = counted.map_err(TableError::of(table))?;
-            Ok(rows)
-        };
-        self.0.iter().map(count).collect()
-    }
 }
 
 /// One of the workloads on data that is there.

@@ -9,7 +9,7 @@ use dyno_target::product::Dialect;
 use crate::benchmark::{
     Baseline, Benchmark, BenchmarkError, Dataset, Progress, Series, SeriesLoad, Site, dialect,
 };
-use crate::dataset::{self, disk};
+use crate::dataset::{self, ExpectedRows, disk};
 use crate::sysbench::{
     self, Existing, Found, IgnoredErrors, Options, OptionsError, PrepareOptions, Sysbench, Test, Wanted,
     prepare, table_name,
@@ -102,8 +102,12 @@ impl Benchmark for SysbenchBenchmark {
         let dialect = connection.dialect();
         let tables = (1..=options.tables).map(table_name).collect();
         let table_rows = Some(options.table_size);
+        // Inserts go on from whatever is there.
+        let rows =
+            if self.tests == [Test::Insert] { ExpectedRows::Any } else { ExpectedRows::AtLeast(table_size) };
+        let expected = vec![rows; options.tables as usize];
         let load = move |test| TestLoad { test, options: options.clone(), ignored: ignored.clone(), dialect };
-        Ok(Some(Dataset { table_rows, ..Dataset::new(tables, &self.tests, load) }))
+        Ok(Some(Dataset { table_rows, expected, ..Dataset::new(tables, &self.tests, load) }))
     }
 
     fn missing(&self) -> BenchmarkError {

@@ -12,7 +12,7 @@ use crate::benchmark::{
     Baseline, Benchmark, BenchmarkError, Contention, Dataset, LOCK_WAIT, Progress, Series, SeriesLoad, Site,
     dialect,
 };
-use crate::dataset::{self, SizeError, TableError};
+use crate::dataset::{self, ExpectedRows, SizeError, TableError};
 use crate::tpcb::{self, Found, Script, Table, TpcB, check_scale};
 
 /// Scripts of pgbench, and the scale that is wanted.
@@ -51,7 +51,13 @@ impl Benchmark for TpcbBenchmark {
         let tables = Table::ALL.map(|table| table.name().to_owned()).to_vec();
         let dialect = connection.dialect();
         let load = move |script| ScriptLoad { script, scale, dialect };
-        Ok(Some(Dataset { scale: Some(scale.into()), ..Dataset::new(tables, &self.scripts, load) }))
+        let expected = Table::ALL.map(|table| match table {
+            // Each transaction adds one; it is emptied before a load.
+            Table::History => ExpectedRows::Any,
+            table => ExpectedRows::Exactly(table.rows(scale)),
+        });
+        let expected = expected.into();
+        Ok(Some(Dataset { scale: Some(scale.into()), expected, ..Dataset::new(tables, &self.scripts, load) }))
     }
 
     fn missing(&self) -> BenchmarkError {

@@ -17,8 +17,8 @@ use crate::benchmark::{
     RowCounter, Series, SeriesLoad, Site, dialect,
 };
 use crate::dataset::{
-    Found, Mark, Marks, NotReady, Preparation, SizeError, State, StateError, TableError, Terms, columns_text,
-    disk, numbers, standing,
+    ExpectedRows, Found, Mark, Marks, NotReady, Preparation, SizeError, State, StateError, TableCounter,
+    Terms, columns_text, disk, standing,
 };
 use crate::family::ScaleOption;
 use crate::query_set::QueryLoad;
@@ -93,12 +93,13 @@ impl Benchmark for TpchBenchmark {
             has_answers,
             load: load::load(queries.order, parameters, scale, dialect),
         };
-        let tables = Table::ALL.map(|table| table.name().to_owned()).into();
-        let counts: Option<Box<dyn RowCounter>> = Some(Box::new(Counter));
+        let tables: Vec<String> = Table::ALL.map(|table| table.name().to_owned()).into();
+        let counts: Option<Box<dyn RowCounter>> = Some(Box::new(TableCounter(tables.clone())));
+        let expected = Table::ALL.map(|table| ExpectedRows::Exactly(table.rows(scale))).into();
         let scale = Some(recipe.scale.0);
         // Rows are the same whatever indexes there are.
         let recipe = Some(format!("scale {}", recipe.scale.0));
-        Ok(Some(Dataset { scale, recipe, counts, ..Dataset::new(tables, &self.queries, load) }))
+        Ok(Some(Dataset { scale, recipe, counts, expected, ..Dataset::new(tables, &self.queries, load) }))
     }
 
     fn missing(&self) -> BenchmarkError {
@@ -136,19 +137,6 @@ impl Queries {
         // The workload's name without its family.
         let name = self.workload.split_at(NAME.len() + 1).1;
         Series { name, workload: self.workload, writes: false, pass: Some(QUERIES as u64), fixed: None }
-    }
-}
-
-struct Counter;
-
-impl RowCounter for Counter {
-    fn count(&self, connection: &mut Connection) -> Result<Vec<u64>, BenchmarkError> {
-        let count = |table: Table| {
-            let counted = numbers(connection, &format!("SELECT COUNT(*) FROM {}", table.name()));
-            let [rows] = counted.map_err(TableError::of(table.name()))?;
-            Ok(rows)
-        };
-        Table::ALL.into_iter().map(count).collect()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The eight tables: columns, keys, indexes and sizes (TPC-H specification, clause 1.4). Text and arithmetic only.
 
 use dyno_target::product::Dialect;
-use tpchgen::generators::PartSuppGeneratorIterator;
+use tpchgen::generators::{OrderGenerator, PartSuppGeneratorIterator};
 
 use super::family::Indexes;
 use crate::dataset::{self, ForeignKey, Index, Key, Kind, column};
@@ -120,6 +120,24 @@ impl Table {
             Self::Customer => scale.of(150_000),
             Self::Part | Self::Partsupp => scale.of(200_000),
             Self::Orders | Self::Lineitem => scale.of(1_500_000),
+        }
+    }
+
+    /// How many rows the generator makes.
+    pub(super) fn rows(self, scale: Scale) -> u64 {
+        let numbers = self.numbers(scale);
+        match self {
+            Self::Partsupp => numbers * SUPPLIERS_PER_PART as u64,
+            Self::Lineitem => {
+                let mut lines = OrderGenerator::create_line_count_random();
+                let mut of_order = || {
+                    let count = lines.next_value();
+                    lines.row_finished();
+                    u64::try_from(count).unwrap_or(0)
+                };
+                (0..numbers).map(|_| of_order()).sum()
+            }
+            _ => numbers,
         }
     }
 

@@ -16,8 +16,8 @@ use crate::benchmark::{
     Baseline, Benchmark, BenchmarkError, Dataset, Progress, RowCounter, Series, SeriesLoad, Site, dialect,
 };
 use crate::dataset::{
-    Found, Kind, Mark, Marks, NotReady, Preparation, State, StateError, Table, TableError, Terms, checks,
-    column, columns_text, disk, standing,
+    ExpectedRows, Found, Kind, Mark, Marks, NotReady, Preparation, State, StateError, Table, TableCounter,
+    TableError, Terms, checks, column, columns_text, disk, standing,
 };
 
 /// Workloads, and the data that is wanted.
@@ -59,9 +59,11 @@ impl Benchmark for YcsbBenchmark {
         let load = move |mix: Mix| {
             Load::new(mix, recipe, options.requests.unwrap_or(mix.requests), Arc::clone(&inserts))
         };
-        let counts: Option<Box<dyn RowCounter>> = Some(Box::new(recipe));
+        let tables = vec![TABLE.to_owned()];
+        let counts: Option<Box<dyn RowCounter>> = Some(Box::new(TableCounter(tables.clone())));
+        let expected = vec![ExpectedRows::AtLeast(recipe.records)];
         let recipe = Some(recipe.text());
-        Ok(Some(Dataset { recipe, counts, ..Dataset::new(vec![TABLE.to_owned()], &self.mixes, load) }))
+        Ok(Some(Dataset { recipe, counts, expected, ..Dataset::new(tables, &self.mixes, load) }))
     }
 
     fn missing(&self) -> BenchmarkError {
@@ -80,12 +82,6 @@ impl Benchmark for YcsbBenchmark {
         let (tables, comment) = (vec![described(recipe)], Recipe::MARKS.whole(&recipe.text()));
         let preparation = Preparation::new::<Recipe>(site, &dialect, tables, comment);
         Ok(preparation.run(connection, site.open, |_| recipe, progress)?)
-    }
-}
-
-impl RowCounter for Recipe {
-    fn count(&self, connection: &mut Connection) -> Result<Vec<u64>, BenchmarkError> {
-        Ok(vec![count(connection)?])
     }
 }
 

@@ -119,6 +119,9 @@ fn load_and_verify(context: &Context<'_>, systems: &mut [System<'_>]) -> Result<
         verification::top_up(context, systems)?;
     }
     for system in &mut *systems {
+        if !context.plan.spec.no_verify {
+            system.check_rows(context)?;
+        }
         system.describe_data(context)?;
     }
     verification::same_data(context, systems)?;

@@ -8,7 +8,7 @@ use dyno_workload::benchmark::{Dataset, SeriesLoad};
 use super::describe::RowCounts;
 use super::stages::Stages;
 use super::target_server::{Remote, TargetServer};
-use super::{Context, admin, data, describe};
+use super::{Context, admin, data, describe, verification};
 use crate::failure::{Failure, LostTarget};
 use crate::plan::SystemPlan;
 
@@ -17,6 +17,8 @@ pub(super) struct System<'a> {
     pub(super) plan: &'a SystemPlan,
     pub(super) server: TargetServer,
     data: Option<Dataset>,
+    /// The rows of each table, as they were counted before any load.
+    counted: Option<Vec<u64>>,
     probe: Option<Probe>,
     pub(super) stages: Stages,
     /// Why it was given up.
@@ -40,6 +42,7 @@ impl<'a> System<'a> {
             plan,
             server,
             data: None,
+            counted: None,
             probe: None,
             stages: Stages::default(),
             lost: None,
@@ -91,11 +94,21 @@ impl<'a> System<'a> {
         self.provide_data(context)
     }
 
+    /// Counts the rows of each table, and compares them with those that its generator makes.
+    pub(super) fn check_rows(&mut self, context: &Context<'_>) -> Result<(), Failure> {
+        let Some(data) = self.data.as_ref().filter(|data| !data.expected.is_empty()) else { return Ok(()) };
+        let rows = admin::telling(context, &format!("counting the rows of {}", self.plan.name), || {
+            let connection = self.server.reconnect_if_broken()?;
+            admin::cancellable(context, connection, |connection| data.count(connection))
+        })?;
+        verification::rows_as_expected(&self.plan.name, self.plan.benchmark.name(), data, &rows)?;
+        self.counted = Some(rows);
+        Ok(())
+    }
+
     /// Tells how large the data is.
     pub(super) fn describe_data(&mut self, context: &Context<'_>) -> Result<(), Failure> {
-        // What a row of a variant takes is one of its figures, and servers only estimate the rows.
-        let counts = self.plan.benchmark.variant().is_some() && !context.plan.spec.no_verify;
-        let counted = if counts { self.count(context)? } else { None };
+        let counted = self.counted.take();
         let Some(data) = &self.data else { return Ok(()) };
         describe::data(context, self.plan, &mut self.server, data, counted)
     }

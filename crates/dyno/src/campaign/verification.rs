@@ -4,7 +4,7 @@
 use dyno_results::answer;
 use dyno_results::event::{Check, Event, QueryAnswer};
 use dyno_results::format;
-use dyno_workload::benchmark::{Baseline, Done, SeriesLoad};
+use dyno_workload::benchmark::{Baseline, Dataset, Done, SeriesLoad};
 
 use super::Context;
 use super::admin::{cancellable, telling};
@@ -264,6 +264,29 @@ pub(super) fn same_data(context: &Context<'_>, systems: &mut [System<'_>]) -> Re
         }
     }
     Ok(())
+}
+
+/// Checks that each table has the rows that its generator makes: a load of fewer would be measured as if it had them.
+pub(super) fn rows_as_expected(
+    target: &str,
+    family: &str,
+    data: &Dataset,
+    found: &[u64],
+) -> Result<(), Failure> {
+    let each = data.tables.iter().zip(&data.expected).zip(found);
+    let other = each.filter(|((_, expected), found)| !expected.allows(**found));
+    let said = other.map(|((table, expected), found)| {
+        format!("{table} has {}, not {expected}", format::counted(*found, "row"))
+    });
+    let said: Vec<String> = said.collect();
+    if said.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::advised(
+        format!("the data of {family} on {target} are not those that were to be loaded: {}", said.join("; ")),
+        "rows were lost in the load, or removed or added since: run with --prepare to load them again, \
+         or with --no-verify to use them as they are",
+    ))
 }
 
 impl Contents {

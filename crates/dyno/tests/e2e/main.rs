@@ -17,6 +17,7 @@ mod query_sets;
 mod ramps;
 mod refusals;
 mod report;
+mod rows;
 mod saturation;
 mod secrets;
 mod serve;

@@ -12,13 +12,13 @@ use crate::server::{database, shared, value};
 /// A write-ahead log, as most programs that share a file use it.
 const WAL: &str = "?journal_mode=wal&synchronous=normal";
 
-fn target(home: &Home, name: &str, parameters: &str) -> String {
+pub(crate) fn target(home: &Home, name: &str, parameters: &str) -> String {
     format!("sqlite:{}{parameters}", home.path(name).display())
 }
 
 /// What SQLite's shell says of a file; `None` where there is no shell.
 #[track_caller]
-fn shell(home: &Home, name: &str, sql: &str) -> Option<String> {
+pub(crate) fn shell(home: &Home, name: &str, sql: &str) -> Option<String> {
     let Ok(output) = Command::new("sqlite3").arg(home.path(name)).arg(sql).output() else {
         println!("skipped: sqlite3 is not installed");
         return None;
