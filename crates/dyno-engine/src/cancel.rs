@@ -66,6 +66,17 @@ fn asked_at(cancel_ns: u64, request_ns: u64, now: u64) -> Option<Asked> {
     }
 }
 
+/// The server was asked to cancel a request's statement, and has not done it in time.
+fn asked_in_vain(cancel_ns: u64, request_ns: u64, now: u64) -> bool {
+    cancel_ns > 0 && cancel_ns >= request_ns && now.saturating_sub(cancel_ns) > CANCEL_WAIT_NS
+}
+
+/// Whether a session waits for the answer to a statement, be it the one that ends a failed transaction.
+fn is_under_way(session: &Session) -> bool {
+    matches!(session.state, SessionState::Waiting | SessionState::Recovering(_))
+        && session.transaction.is_some()
+}
+
 /// Has a thread's statements cancelled.
 #[derive(Debug)]
 pub(crate) struct StatementLimit {
@@ -85,12 +96,17 @@ impl StatementLimit {
         self.limit_ns.map(|_| self.look_ns)
     }
 
-    /// Has statements cancelled that take longer than the limit.
-    pub(crate) fn cancel_late(&mut self, sessions: &mut [Session], now: u64) {
-        if let Some(limit_ns) = self.limit_ns.filter(|_| now >= self.look_ns) {
-            self.look_ns = now + LOOK_NS;
-            self.cancel_sent_before(sessions, now.saturating_sub(limit_ns), now);
-        }
+    /// Has statements cancelled that take longer than the limit. Returns the sessions whose statement goes on although it should have
+    /// been cancelled: whether the server does not obey or could not be asked, nothing more is waited for.
+    pub(crate) fn cancel_late(&mut self, sessions: &mut [Session], now: u64) -> Vec<u32> {
+        let Some(limit_ns) = self.limit_ns.filter(|_| now >= self.look_ns) else { return Vec::new() };
+        self.look_ns = now + LOOK_NS;
+        self.cancel_sent_before(sessions, now.saturating_sub(limit_ns), now);
+        let goes_on = |session: &&Session| {
+            let Connection { cancel_ns, request_ns, .. } = session.connection;
+            is_under_way(session) && asked_in_vain(cancel_ns, request_ns, now)
+        };
+        sessions.iter().filter(goes_on).map(|session| session.index).collect()
     }
 
     /// Has all statements under way cancelled that were sent before then; whether there is any of which an answer may come.
@@ -98,11 +114,10 @@ impl StatementLimit {
         let Some(canceller) = &self.canceller else { return false };
         let mut any = false;
         for session in sessions {
-            let waits = matches!(session.state, SessionState::Waiting) && session.transaction.is_some();
-            let connection = &mut session.connection;
-            if !waits || connection.request_ns > then_ns {
+            if !is_under_way(session) || session.connection.request_ns > then_ns {
                 continue;
             }
+            let connection = &mut session.connection;
             // If the threads are gone nobody cancels, and the statement is waited for as before.
             let is_new = connection.cancel_ns < connection.request_ns;
             if is_new && connection.name().is_some_and(|name| canceller.send(name).is_ok()) {
@@ -124,5 +139,14 @@ mod tests {
         assert_eq!(asked_at(7, 5, 8), Some(Asked::ForThis));
         assert_eq!(asked_at(7, 9, 10), Some(Asked::ForOneBefore));
         assert_eq!(asked_at(7, 9, 8 + CANCEL_WAIT_NS), None);
+    }
+
+    #[test]
+    fn a_server_that_does_not_obey_has_two_seconds_and_no_more() {
+        // Not asked; asked for a statement before this one; asked just now; and long ago.
+        assert!(!asked_in_vain(0, 0, u64::MAX));
+        assert!(!asked_in_vain(7, 9, u64::MAX));
+        assert!(!asked_in_vain(7, 5, 7 + CANCEL_WAIT_NS));
+        assert!(asked_in_vain(7, 5, 8 + CANCEL_WAIT_NS));
     }
 }

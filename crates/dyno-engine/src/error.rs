@@ -39,6 +39,12 @@ pub enum SessionError {
     NotDrained,
     #[error("a statement that took too long could not be cancelled: {0}")]
     NotCancelled(Box<dyn std::error::Error + Send + Sync>),
+    /// Nor was it waited for any longer.
+    #[error(
+        "the server did not cancel a statement within 2 s of its time limit, so its connection was closed: look whether the \
+         server answers"
+    )]
+    NotStopped,
     /// A client cannot go on, for a reason of its workload: see [`Client::gave_up`](crate::workload::Client::gave_up).
     #[error("a client cannot go on: {0}")]
     GaveUp(String),

@@ -224,7 +224,8 @@ impl Load {
             Ok(Received::Answered) => {
                 self.read_ns = now_ns();
                 self.rotate_until(self.read_ns);
-                let load_goes_on = self.load_goes_on();
+                // A thread that blocks has not heard yet that the load has ended, which is why it has its answer.
+                let load_goes_on = self.load_goes_on() && !self.io.watched.has_command();
                 self.turn(index, self.read_ns).answered(load_goes_on)
             }
             Ok(received) => return received,

@@ -257,7 +257,9 @@ impl LoadThread {
         if closed && self.load.load_goes_on() && are_lost(&self.load.sessions, since_ns) {
             return self.end_stage(true, now);
         }
-        self.limit.cancel_late(&mut self.load.sessions, now);
+        for index in self.limit.cancel_late(&mut self.load.sessions, now) {
+            self.load.follow(Some((index, Next::Lost(SessionError::NotStopped))), now);
+        }
         let Some(stage) = &mut self.load.stage else { return };
         if let Some((before, clients)) = stage.new_clients(&self.load.connector.share, now) {
             self.activate(before, clients);

@@ -264,6 +264,8 @@ impl Turn<'_> {
                 request.execute(recovery, &[]);
                 let sent = request.sent;
                 session.state = SessionState::Recovering(reaction);
+                // It has the time of a statement for itself.
+                session.connection.request_ns = now;
                 session.connection.request(sent, io).map_or_else(Next::Lost, |()| Next::Answer)
             }
             _ => Turn { rules, session, io, recorder, now }.recovered(reaction),

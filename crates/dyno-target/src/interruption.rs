@@ -1,6 +1,6 @@
 //! The user's wish to stop, for all that waits. There is one for the process, as the signals are that bring it: nothing
 //! waits on a socket, for a name, for a node_exporter or for a time without looking at it. After [`GRACE`] nothing waits on a
-//! socket but what is then asked behind the load, which has as long for itself.
+//! socket but what is then asked behind the load, and what cancels a statement; each has as long for itself.
 
 use std::io;
 use std::sync::OnceLock;
@@ -31,6 +31,11 @@ pub fn is_requested() -> bool {
 /// When waiting ends altogether; `None` as long as the user does not want to stop.
 pub(crate) fn deadline() -> Option<Instant> {
     REQUESTED.get().map(|requested| *requested + GRACE)
+}
+
+/// When waiting ends for what began then and is done although the user wants to stop: it has its own time.
+pub(crate) fn deadline_since(began: Instant) -> Option<Instant> {
+    REQUESTED.get().map(|requested| (*requested).max(began) + GRACE)
 }
 
 /// When waiting for what is asked behind the load ends; `None` as long as the user does not want to stop. The time counts from

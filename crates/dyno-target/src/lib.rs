@@ -8,6 +8,7 @@ pub mod catalog;
 pub mod cause;
 mod clickhouse;
 pub mod connection;
+mod deadline;
 mod drivers;
 pub mod embedded;
 pub mod explain;

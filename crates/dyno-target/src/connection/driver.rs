@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use dyno_engine::driver::{Batch, CancelSession, Driver, DriverSession, Executed, Operation, Route, RowSink};
 use dyno_wire::server_error::{DriverError, DriverErrorKind, ServerError};
@@ -13,6 +13,7 @@ use super::error::{ConnectError, QueryError, shorten};
 use super::rows::{Collector, TextRows};
 use super::stream::Closer;
 use super::wire::AnswerLimits;
+use crate::deadline::Deadline;
 use crate::interruption::{self, Apart, LOOK};
 
 /// What is asked briefly must be answered within this time.
@@ -25,7 +26,7 @@ pub(super) struct DriverConnection {
     session: Mutex<Box<dyn DriverSession>>,
     canceller: Arc<dyn CancelSession>,
     /// When what is asked must be answered in full.
-    until: Option<Instant>,
+    deadline: Deadline,
     /// It was opened for what is to be done although the user wants to stop.
     lingers: bool,
     broken: bool,
@@ -50,9 +51,9 @@ impl DriverConnection {
 
     /// The same for what is asked behind a load; all of that has this time.
     pub(super) fn open_after_load(driver: Arc<dyn Driver>, timeout: Duration) -> Result<Self, ConnectError> {
-        let until = Instant::now().checked_add(timeout);
+        let deadline = Deadline::within(timeout);
         let opened = Self::open_apart(driver, |opening| opening.end_behind(timeout))?;
-        Ok(Self { until, lingers: true, ..opened })
+        Ok(Self { deadline, lingers: true, ..opened })
     }
 
     fn open_apart(
@@ -69,7 +70,14 @@ impl DriverConnection {
         let error = match opened {
             Ok(Some(Ok(session))) => {
                 let (canceller, session) = (session.canceller(), Mutex::new(session));
-                return Ok(Self { driver, session, canceller, until: None, lingers: false, broken: false });
+                return Ok(Self {
+                    driver,
+                    session,
+                    canceller,
+                    deadline: Deadline::default(),
+                    lingers: false,
+                    broken: false,
+                });
             }
             Ok(Some(Err(error))) => error,
             Ok(None) => failed("it did not answer in time: check host and firewall".to_owned()),
@@ -104,7 +112,7 @@ impl DriverConnection {
     }
 
     pub(super) fn set_answer_timeout(&mut self, timeout: Duration) {
-        self.until = Instant::now().checked_add(timeout);
+        self.deadline = Deadline::within(timeout);
     }
 
     pub(super) fn limit_briefly(&mut self) -> AnswerLimits {
@@ -112,12 +120,12 @@ impl DriverConnection {
     }
 
     pub(super) fn limit(&mut self, time: Duration) -> AnswerLimits {
-        let until = self.until.into_iter().chain(Instant::now().checked_add(time)).min();
-        AnswerLimits { until: std::mem::replace(&mut self.until, until), ..AnswerLimits::default() }
+        let deadline = self.deadline.or_earlier(Deadline::within(time));
+        AnswerLimits { deadline: std::mem::replace(&mut self.deadline, deadline), ..AnswerLimits::default() }
     }
 
     pub(super) fn set_limits(&mut self, limits: AnswerLimits) {
-        self.until = limits.until;
+        self.deadline = limits.deadline;
     }
 
     pub(super) fn is_broken(&self) -> bool {
@@ -151,13 +159,12 @@ impl DriverConnection {
         }
         let canceller = &self.canceller;
         let session = self.session.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let (until, stops) = (self.until, !self.lingers);
+        let (deadline, stops) = (self.deadline, !self.lingers);
         let outcome = std::thread::scope(|scope| {
             let (done, ended) = channel::<()>();
             let started = std::thread::Builder::new().spawn_scoped(scope, move || {
                 while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(LOOK) {
-                    let is_late = until.is_some_and(|until| Instant::now() >= until);
-                    if is_late || stops && interruption::is_requested() {
+                    if deadline.is_over() || stops && interruption::is_requested() {
                         canceller.cancel();
                     }
                 }
@@ -175,9 +182,7 @@ impl DriverConnection {
         let statement = shorten(sql);
         match error.is_cancellation() {
             true if self.is_interrupted() => QueryError::Interrupted,
-            true if self.until.is_some_and(|until| Instant::now() >= until) => {
-                QueryError::TimedOut { statement }
-            }
+            true if self.deadline.is_over() => QueryError::TimedOut { statement },
             _ => QueryError::Server { error, statement },
         }
     }

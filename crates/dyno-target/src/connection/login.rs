@@ -1,14 +1,15 @@
-//! Opens the socket and drives the login on it, against the clock.
+//! Opens the socket and drives the login on it, before a deadline.
 
 use std::io;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use dyno_wire::endpoint::{Address, Endpoint};
 use dyno_wire::{my, pg};
 
 use super::error::ConnectError;
 use super::stream::{SocketStream, WaitLimit};
+use crate::deadline::Deadline;
 
 /// A MySQL server greets at once. One that says nothing for as long may be a PostgreSQL that waits to be spoken to.
 const GREETING_TIMEOUT: Duration = Duration::from_secs(1);
@@ -41,9 +42,9 @@ fn open<M: LoginMachine>(
     limit: WaitLimit,
     machine: M,
 ) -> Result<(SocketStream, M), ConnectError> {
-    let clock = Clock::new(limit.timeout);
+    let deadline = Deadline::within(limit.timeout);
     let mut stream = connect(endpoint, limit)?;
-    let machine = drive(&mut stream, machine, endpoint, clock)?;
+    let machine = drive(&mut stream, machine, endpoint, deadline)?;
     Ok((stream, machine))
 }
 
@@ -51,27 +52,6 @@ fn open<M: LoginMachine>(
 pub(super) fn connect(endpoint: &Endpoint, limit: WaitLimit) -> Result<SocketStream, ConnectError> {
     SocketStream::connect(&endpoint.address, limit)
         .map_err(|error| ConnectError::from_io(endpoint, error, limit.timeout))
-}
-
-/// When the time for a login ends.
-#[derive(Clone, Copy)]
-pub(super) struct Clock {
-    started: Instant,
-    timeout: Option<Duration>,
-}
-
-impl Clock {
-    pub(super) fn new(timeout: Option<Duration>) -> Self {
-        Self { started: Instant::now(), timeout }
-    }
-
-    fn left(self) -> io::Result<Option<Duration>> {
-        let Some(timeout) = self.timeout else { return Ok(None) };
-        match timeout.checked_sub(self.started.elapsed()) {
-            Some(left) if !left.is_zero() => Ok(Some(left)),
-            _ => Err(io::ErrorKind::TimedOut.into()),
-        }
-    }
 }
 
 /// A login of either protocol.
@@ -161,7 +141,7 @@ pub(super) fn drive<M: LoginMachine>(
     stream: &mut SocketStream,
     mut machine: M,
     endpoint: &Endpoint,
-    clock: Clock,
+    deadline: Deadline,
 ) -> Result<M, ConnectError> {
     let mut chunk = [0; 8192];
     let mut output = Vec::new();
@@ -169,7 +149,7 @@ pub(super) fn drive<M: LoginMachine>(
     let mut silence_max = M::SILENCE_MAX;
     loop {
         machine.poll_output(&mut output);
-        let exchanged = clock
+        let exchanged = deadline
             .left()
             .map(|left| stream.set_timeout(left.into_iter().chain(silence_max).min()))
             .and_then(|()| stream.write_all(&mut output))
@@ -182,7 +162,7 @@ pub(super) fn drive<M: LoginMachine>(
                 machine.doubt(endpoint)?;
                 continue;
             }
-            Err(error) => return Err(ConnectError::from_io(endpoint, error, clock.timeout)),
+            Err(error) => return Err(ConnectError::from_io(endpoint, error, deadline.timeout())),
         };
         silence_max = None;
         if first_words.is_empty() {

@@ -47,6 +47,8 @@ pub(super) enum Lingers {
     UnderWay,
     /// For what is asked behind the load, as far as there is time for that.
     Behind,
+    /// To cancel a statement, which began then: what the user has stopped before is no reason to let it go on.
+    Cancelling(Instant),
 }
 
 impl WaitLimit {
@@ -218,6 +220,7 @@ impl SocketStream {
             Lingers::No => None,
             Lingers::UnderWay => interruption::deadline(),
             Lingers::Behind => interruption::deadline_behind(),
+            Lingers::Cancelling(since) => interruption::deadline_since(since),
         };
         match deadline {
             Some(deadline) if Instant::now() < deadline => Ok(()),

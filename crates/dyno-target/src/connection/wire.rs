@@ -17,6 +17,7 @@ use super::rows::{Collector, TextRows};
 use super::session::{AnswerTotals, MySqlSession, PostgresSession, ProtocolSession, Sink};
 use super::stream::{Closer, Lingers, SocketStream, WaitLimit};
 use super::{advice, login};
+use crate::deadline::Deadline;
 use crate::interruption;
 
 /// Network bytes are read in pieces of this size.
@@ -40,7 +41,7 @@ const ANSWER_BYTES_MAX: usize = 64 << 20;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct AnswerLimits {
     /// When what is asked must be answered in full.
-    pub(super) until: Option<Instant>,
+    pub(super) deadline: Deadline,
     /// How long a server may stay silent.
     pub(super) timeout: Option<Duration>,
     /// See [`WireConnection::gives_up`].
@@ -76,7 +77,7 @@ pub struct WireConnection {
     /// Whether it was opened for what is to be done although the user wants to stop.
     lingers: Lingers,
     /// When what is asked must be answered in full.
-    until: Option<Instant>,
+    deadline: Deadline,
 }
 
 impl fmt::Debug for WireConnection {
@@ -117,7 +118,7 @@ impl WireConnection {
         let mut connection =
             Self::open_with(endpoint, WaitLimit { timeout: Some(timeout), lingers: Lingers::Behind })?;
         connection.set_answer_timeout(timeout);
-        connection.until = Instant::now().checked_add(timeout);
+        connection.deadline = Deadline::within(timeout);
         Ok(connection)
     }
 
@@ -149,7 +150,7 @@ impl WireConnection {
             answer_left: None,
             gives_up: false,
             lingers: wait_limit.lingers,
-            until: None,
+            deadline: Deadline::default(),
         })
     }
 
@@ -308,27 +309,26 @@ impl WireConnection {
     pub(super) fn limit_briefly(&mut self) -> AnswerLimits {
         let before = self.limits();
         let limit = self.endpoint.connect_timeout.and_then(|timeout| timeout.checked_mul(BRIEF));
-        let until = limit.and_then(|limit| Instant::now().checked_add(limit));
-        self.until = before.until.into_iter().chain(until).min();
+        self.deadline = before.deadline.or_earlier(Deadline::within(limit));
         before
     }
 
     /// The same within `time`, whatever the time for connecting is, and without asking a server that is silent again.
     pub(super) fn limit(&mut self, time: Duration) -> AnswerLimits {
         let before = self.limits();
-        self.until = before.until.into_iter().chain(Instant::now().checked_add(time)).min();
+        self.deadline = before.deadline.or_earlier(Deadline::within(time));
         self.set_answer_timeout(time);
         before
     }
 
     fn limits(&self) -> AnswerLimits {
         let timeout = self.stream.wait_limit().timeout;
-        AnswerLimits { until: self.until, timeout, gives_up: self.gives_up }
+        AnswerLimits { deadline: self.deadline, timeout, gives_up: self.gives_up }
     }
 
     /// Ends what [`limit`](Self::limit) began.
     pub(super) fn set_limits(&mut self, limits: AnswerLimits) {
-        self.until = limits.until;
+        self.deadline = limits.deadline;
         self.stream.set_timeout(limits.timeout);
         self.gives_up = limits.gives_up;
     }
@@ -428,7 +428,7 @@ impl WireConnection {
     /// Waits for bytes and adds them to `received`.
     pub(super) fn receive(&mut self, sql: &str) -> Result<(), QueryError> {
         loop {
-            if self.until.is_some_and(|until| Instant::now() >= until) {
+            if self.deadline.is_over() {
                 return Err(self.lost(io::ErrorKind::TimedOut.into(), sql));
             }
             match self.stream.read(&mut self.chunk) {
@@ -444,11 +444,16 @@ impl WireConnection {
         let lingers = self.stream.wait_limit().lingers != Lingers::No;
         match error.kind() {
             io::ErrorKind::Interrupted if !lingers => self.cancel(),
-            io::ErrorKind::TimedOut if interruption::is_requested() => self.cancel(),
+            io::ErrorKind::TimedOut if interruption::is_requested() && !self.cancels() => self.cancel(),
             io::ErrorKind::TimedOut if !self.gives_up && self.answers_others() => {}
             _ => return Err(self.lost(error, sql)),
         }
         Ok(())
+    }
+
+    /// Whether it was opened to cancel what another session does: nobody cancels that.
+    fn cancels(&self) -> bool {
+        matches!(self.lingers, Lingers::Cancelling(_))
     }
 
     /// Has the server stop the statement, since the user wants to; what it answers is waited for as long as there is time.

@@ -222,7 +222,8 @@ impl Client for QueryClient {
     fn lost(&mut self, error: &SessionError) {
         self.answer = Answer::default();
         if self.under_way {
-            self.failures.keep(self.queries[self.at].place, error.to_string(), false);
+            let over_limit = matches!(error, SessionError::NotStopped);
+            self.failures.keep(self.queries[self.at].place, error.to_string(), over_limit);
         }
         self.go_on();
     }

@@ -24,6 +24,7 @@ mod serve;
 mod server;
 mod silent;
 mod sqlite;
+mod stopped;
 mod storage;
 mod store;
 mod stored;

@@ -213,6 +213,34 @@ impl Victim {
         )
     }
 
+    /// A query that nobody waits for, by its answer or its end.
+    pub(crate) fn endless_query(&self) -> &'static str {
+        match self.server {
+            Server::Postgres(_) => "select pg_sleep(3600)",
+            Server::Mysql(_) => "select sleep(3600)",
+        }
+    }
+
+    /// Whether [`Victim::endless_query`] is under way.
+    pub(crate) fn runs_endless_query(&self) -> bool {
+        self.is_so(
+            "select count(*) > 0 from pg_stat_activity where wait_event = 'PgSleep'",
+            "select count(*) > 0 from information_schema.processlist where info like 'select sleep(3600)%'",
+        )
+    }
+
+    /// Stops what runs it: the session's own process, or the server where sessions have none.
+    pub(crate) fn stop_endless_query(&self) -> Stopped {
+        match &self.server {
+            Server::Postgres(server) => {
+                let pid = "select pid from pg_stat_activity where wait_event = 'PgSleep'";
+                let pid = client(server, "psql", "postgres", &["-X", "-A", "-t", "-c", pid]);
+                Stopped::stop(pid.trim().parse().unwrap())
+            }
+            Server::Mysql(_) => self.stop(),
+        }
+    }
+
     fn is_so(&self, in_postgres: &str, in_mysql: &str) -> bool {
         match &self.server {
             Server::Postgres(server) => {
