@@ -2,6 +2,7 @@
 //! clients of a driver have a load thread each, which calls it.
 
 use std::fmt::Debug;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use dyno_wire::endpoint::Endpoint;
@@ -34,6 +35,12 @@ pub trait Driver: Debug + Send + Sync {
     /// Whether a backslash begins an escape in a string of its SQL.
     fn escapes_by_backslash(&self) -> bool {
         false
+    }
+
+    /// Files of a database that this process opens itself: the database, and then those beside it without which it lacks commits,
+    /// whether they are there now or not. Paths of links are resolved for those beside it.
+    fn files(&self) -> Vec<PathBuf> {
+        Vec::new()
     }
 
     /// What a client that uses a session of it needs of the process's open files.

@@ -230,7 +230,7 @@ impl Turn<'_> {
         let Self { rules, session, io, recorder, now } = self;
         let status = session.connection.status_after(&error);
         let Some(transaction) = &mut session.transaction else { return Next::Answer };
-        transaction.commit_in_flight = false;
+        transaction.commit_in_flight &= error.leaves_commit_unknown();
         let asked = cancel::asked(&session.connection, now).filter(|_| error.is_cancellation());
         let may_retry = load_goes_on
             && match asked {

@@ -202,9 +202,12 @@ fn checks(checks: &[&Check], mut label: &str, sheet: &mut Sheet) {
         match check.passed {
             Some(true) => continue,
             Some(false) => {
-                let expected = check.expected.as_deref().map_or(format::UNKNOWN.into(), visible);
-                let found = check.found.as_deref().map_or(format::UNKNOWN.into(), visible);
-                let text = format!("FAILED {name}: {detail} (expected {expected}, found {found})");
+                let shown = |it| Option::map_or(it, format::UNKNOWN.into(), visible);
+                let counts = match (check.expected.as_deref(), check.found.as_deref()) {
+                    (None, None) => String::new(),
+                    (expected, found) => format!(" (expected {}, found {})", shown(expected), shown(found)),
+                };
+                let text = format!("FAILED {name}: {detail}{counts}");
                 sheet.paragraph(label, &text, Paint::bad);
             }
             None => sheet.paragraph(label, &format!("not checked: {name}: {detail}"), Paint::doubt),

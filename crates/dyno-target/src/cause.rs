@@ -15,6 +15,8 @@ pub enum Cause {
     OutOfMemory,
     /// The server takes no changes.
     ReadOnly,
+    /// The database's file was renamed, replaced or removed while it is open; SQLite's.
+    FileMoved,
     /// The user has no right to it.
     Denied,
     NoSuchTable,
@@ -40,6 +42,10 @@ pub enum Cause {
     /// It names an access method or an engine that is not there.
     NoSuchStorage,
 }
+
+/// What to do about [`Cause::FileMoved`].
+pub const FILE_MOVED: &str = "the file was renamed, replaced or removed while it was open: leave it alone during a run, and run again \
+                              with --prepare";
 
 impl Cause {
     /// `None` for an error of which nothing further is known.

@@ -1,5 +1,7 @@
 //! The kinds of databases that are reached by a driver: a folder each, and a line here. Nothing else knows them.
 
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dyno_engine::driver::Driver;
@@ -70,6 +72,18 @@ pub(crate) fn cause(error: &DriverError) -> Option<Cause> {
 #[must_use]
 pub fn is_address(text: &str) -> bool {
     text.split_once(':').is_some_and(|(scheme, _)| schemes().any(|it| it.eq_ignore_ascii_case(scheme)))
+}
+
+/// A database's file as it was named, and those beside it whose names are its own with these endings: beside the file itself, where
+/// it was named by a link.
+pub(crate) fn with_beside(file: &Path, endings: &[&str]) -> Vec<PathBuf> {
+    let real = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let beside = endings.iter().map(|ending| {
+        let mut name = real.clone().into_os_string();
+        name.push(ending);
+        name.into()
+    });
+    std::iter::once(file.to_owned()).chain(beside).collect()
 }
 
 /// Schemes of URLs.

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
+use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
@@ -367,7 +368,7 @@ fn what_cannot_be_opened_or_written_is_said() {
     let mut reader = bank.connect("?mode=ro");
     let refused = reader.execute("DELETE FROM account").unwrap_err();
     assert_eq!(refused.cause(), Some(dyno_target::cause::Cause::ReadOnly), "{refused}");
-    std::fs::write(bank.directory.path().join("text.db"), "no database at all, but a text of some length ")
+    fs::write(bank.directory.path().join("text.db"), "no database at all, but a text of some length ")
         .unwrap();
     let text =
         Target::parse(&format!("sqlite:{}/text.db", bank.directory.path().display()), &Environment::empty())
@@ -388,6 +389,51 @@ fn a_full_file_is_an_error_and_no_loss() {
         connection.query_value::<u64>("SELECT count(*) FROM account WHERE id <= 100").unwrap(),
         Some(100)
     );
+}
+
+/// Without its journal a commit cannot be undone: SQLite answers it with an error, and it is done.
+#[test]
+fn a_commit_whose_journal_was_removed_is_neither_done_nor_failed() {
+    let options = "?synchronous=off";
+    let bank = Bank::new(options);
+    let mut connection = bank.connect(options);
+    connection.execute("BEGIN IMMEDIATE; UPDATE account SET balance = 1 WHERE id = 1").unwrap();
+    let journal = bank.directory.path().join("bank.db-journal");
+    fs::remove_file(&journal).unwrap();
+    let error = connection.execute("COMMIT").unwrap_err();
+    assert!(error.to_string().contains("SQLITE_IOERR"), "{error}");
+    assert!(connection.is_broken(), "what it knows of the file is no longer true");
+    let balance = "SELECT balance FROM account WHERE id = 1";
+    assert_eq!(bank.connect(options).query_value::<u64>(balance).unwrap(), Some(1));
+    // The same under a load, of which somebody removes what journals there are.
+    bank.connect(options).execute("UPDATE account SET balance = 0").unwrap();
+    let mut engine = bank.engine(options, What::Write, EngineConfig::new(1));
+    let is_over = AtomicBool::new(false);
+    let (_, intervals) = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                let _ = fs::remove_file(&journal);
+            }
+        });
+        let ran = run(&mut engine, &order(1, closed(), End::TransactionsPerClient(2000)));
+        is_over.store(true, Ordering::Relaxed);
+        ran
+    });
+    let unknown: u64 = intervals.iter().flat_map(|interval| &interval.types).map(|part| part.unknown).sum();
+    let sum = bank.connect(options).query_value::<u64>("SELECT sum(balance) FROM account").unwrap().unwrap();
+    let done = done(&intervals);
+    assert!(unknown > 0 && (done..=done + unknown).contains(&sum), "{done} {unknown} {sum}");
+}
+
+#[test]
+fn a_file_that_was_moved_is_no_replica() {
+    let bank = Bank::new("");
+    let mut connection = bank.connect("");
+    fs::rename(bank.file(), bank.file().with_extension("away")).unwrap();
+    let error = connection.execute("UPDATE account SET balance = 1").unwrap_err();
+    assert_eq!(error.cause(), Some(dyno_target::cause::Cause::FileMoved), "{error}");
+    let said = error.to_string();
+    assert!(said.contains("renamed, replaced or removed") && !said.contains("replica"), "{said}");
 }
 
 #[test]

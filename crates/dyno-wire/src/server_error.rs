@@ -14,6 +14,8 @@ const RETRIED_NUMBERS: [u16; 3] = [MYSQL_DEADLOCK, 1205, 1020];
 /// `query_canceled`, and the same of MySQL and MariaDB: the statement was interrupted.
 const CANCELLED: &str = "57014";
 const CANCELLED_NUMBER: u16 = 1317;
+/// `statement_completion_unknown` and `transaction_resolution_unknown`: the server does not know what became of the commit.
+const UNKNOWN: [&str; 2] = ["40003", "08007"];
 /// A transaction that meets a deadlock is rolled back by MySQL itself, which says so with no status.
 const MYSQL_DEADLOCK: u16 = 1213;
 
@@ -132,6 +134,12 @@ impl ServerError {
             Self::MySql(error) => error.number == CANCELLED_NUMBER,
             Self::Driver(error) => error.kind == DriverErrorKind::Cancelled,
         }
+    }
+
+    /// Whether a commit that it answers may have been done. What ends the session always leaves that open.
+    #[must_use]
+    pub fn leaves_commit_unknown(&self) -> bool {
+        self.postgres().is_some_and(|error| UNKNOWN.contains(&error.code.as_str()))
     }
 
     /// Whether the server has rolled the whole transaction back with it, and its status does not say so.

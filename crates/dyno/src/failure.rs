@@ -8,7 +8,7 @@ use dyno_report::page::PageError;
 use dyno_results::comparison::CompareError;
 use dyno_results::store::StoreError;
 use dyno_target::TargetError;
-use dyno_target::cause::Cause;
+use dyno_target::cause::{self, Cause};
 use dyno_target::connection::{ConnectError, QueryError};
 use dyno_target::embedded::{EmbeddedError, ProfileError, SpecError};
 use dyno_target::probe::NodeExporterError;
@@ -234,6 +234,7 @@ pub(crate) fn of_statement(cause: Cause) -> Option<&'static str> {
              which drops and creates them"
         }
         Cause::NotPreparable => "the server does not prepare this statement: run with --protocol simple",
+        Cause::FileMoved => cause::FILE_MOVED,
         _ => return None,
     })
 }

@@ -2,6 +2,7 @@
 
 mod syncs;
 
+use super::data_check::is_of_data;
 use super::evidence::{facts, headlines, writes};
 use crate::document::Report;
 use crate::event::{Finding, Host, Severity, Subject, Target};
@@ -48,6 +49,14 @@ fn judge_target(report: &Report, target: &Target) -> Option<Finding> {
         let changed = report.server_changes.iter().filter(|changed| changed.target == target.name);
         if changed.flat_map(|changed| &changed.changes).any(|change| change.decides) {
             // What was read at the beginning does not hold for all of the load: `restarted` says so.
+            return None;
+        }
+        if report
+            .checks
+            .iter()
+            .any(|check| check.target == target.name && is_of_data(check) && check.passed == Some(false))
+        {
+            // Whatever was promised: it does not hold what it acknowledged.
             return None;
         }
         let advice = "nothing to do; compare with durable results only";

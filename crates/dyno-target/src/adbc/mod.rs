@@ -13,12 +13,13 @@ mod session;
 mod settings;
 mod sql;
 
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use dyno_engine::driver::{Driver, DriverSession, Statement};
 use dyno_wire::server_error::DriverError;
 
-use crate::drivers::{DriverKind, DriverTarget};
+use crate::drivers::{DriverKind, DriverTarget, with_beside};
 use crate::settings::TargetError;
 use crate::{Capabilities, ErrorCodes};
 use database::SharedDatabase;
@@ -93,6 +94,10 @@ impl Driver for AdbcDriver {
             Ok(session) => Ok(Box::new(session)),
             Err(error) => Err(self.settings.without_secrets(error)),
         }
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        self.settings.file().map(|file| with_beside(&file, &[".wal"])).unwrap_or_default()
     }
 
     /// The sessions share the database's own files.

@@ -4,7 +4,7 @@ use dyno_wire::endpoint::{Endpoint, Tls};
 use dyno_wire::pg::error::PostgresError;
 use dyno_wire::server_error::ServerError;
 
-use crate::cause::Cause;
+use crate::cause::{self, Cause};
 
 /// How the settings of TLS are called, which differs with the protocol.
 #[derive(Debug, PartialEq, Eq)]
@@ -68,6 +68,7 @@ fn of_cause(cause: Cause) -> Option<&'static str> {
         Cause::LocalFile => {
             "allow it in the server (SET GLOBAL local_infile = ON) and in the target (local-infile), or do without"
         }
+        Cause::FileMoved => cause::FILE_MOVED,
         Cause::StatementTooLarge => "raise max_allowed_packet in the server",
         Cause::ReadOnly => "it takes no changes: is it a replica, set read_only, or a file with mode=ro?",
         Cause::TooManyStatements => {

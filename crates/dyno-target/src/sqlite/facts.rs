@@ -4,6 +4,7 @@
 use dyno_results::event::SettingFacts;
 use dyno_wire::server_error::DriverError;
 
+use super::session::MOVED;
 use crate::cause::Cause;
 use crate::inspect::SettingValues;
 
@@ -36,6 +37,7 @@ pub(super) fn cause(error: &DriverError) -> Option<Cause> {
     let message = error.message.as_str();
     Some(match error.code {
         "SQLITE_FULL" => Cause::DiskFull,
+        MOVED => Cause::FileMoved,
         code if code.starts_with("SQLITE_READONLY") => Cause::ReadOnly,
         code if code.starts_with("SQLITE_BUSY") || code.starts_with("SQLITE_LOCKED") => Cause::Locked,
         "SQLITE_PERM" | "SQLITE_AUTH" => Cause::Denied,

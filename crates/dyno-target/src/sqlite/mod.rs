@@ -7,6 +7,7 @@ mod inspect;
 mod session;
 mod settings;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use dyno_engine::driver::{Driver, DriverSession, Statement};
@@ -14,7 +15,7 @@ use dyno_wire::server_error::DriverError;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::connection::QueryError;
-use crate::drivers::{DriverKind, DriverTarget};
+use crate::drivers::{DriverKind, DriverTarget, with_beside};
 use crate::product::Recognised;
 use crate::{Capabilities, ErrorCodes};
 use session::{SqliteSession, driver_error};
@@ -81,6 +82,10 @@ impl Driver for SqliteSettings {
         };
         let connection = connect().map_err(|error| self.explained(driver_error(&error)))?;
         Ok(Box::new(SqliteSession::new(connection, self.busy_timeout(), statements)?))
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        with_beside(self.file(), &["-wal", "-shm"])
     }
 
     /// The database, its write-ahead log and what the sessions share of that.

@@ -17,6 +17,9 @@ const OWN_STATEMENTS: usize = 16;
 /// does by itself.
 const LOCK_DELAYS_MS: [u64; 12] = [1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100];
 
+/// The file is no longer where it was opened.
+pub(super) const MOVED: &str = "SQLITE_READONLY_DBMOVED";
+
 pub(super) struct SqliteSession {
     connection: Connection,
     /// The workload's statements by their numbers, as the library numbers parameters. It finds what is prepared by its text.
@@ -200,7 +203,11 @@ pub(super) fn driver_error(error: &rusqlite::Error) -> DriverError {
     let kind = match failure.code {
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => DriverErrorKind::Conflict,
         ErrorCode::OperationInterrupted => DriverErrorKind::Cancelled,
-        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => DriverErrorKind::SessionLost,
+        // A commit that ends so may have been done: SQLite then rolls back what it can, and says the same whether it could. Only
+        // another session sees what is in the file.
+        ErrorCode::SystemIoFailure | ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => {
+            DriverErrorKind::SessionLost
+        }
         _ => DriverErrorKind::Other,
     };
     DriverError { code: name(failure), message, kind }
@@ -212,6 +219,7 @@ fn name(failure: ffi::Error) -> &'static str {
         ErrorCode::DatabaseBusy if failure.extended_code == ffi::SQLITE_BUSY_SNAPSHOT => {
             "SQLITE_BUSY_SNAPSHOT"
         }
+        ErrorCode::ReadOnly if failure.extended_code == ffi::SQLITE_READONLY_DBMOVED => MOVED,
         ErrorCode::InternalMalfunction => "SQLITE_INTERNAL",
         ErrorCode::PermissionDenied => "SQLITE_PERM",
         ErrorCode::OperationAborted => "SQLITE_ABORT",

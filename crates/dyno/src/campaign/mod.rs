@@ -10,6 +10,7 @@ mod data;
 pub(crate) mod describe;
 mod hooks;
 mod neighbours;
+mod open_files;
 mod phase;
 mod plans;
 mod room;

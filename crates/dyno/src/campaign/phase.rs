@@ -8,6 +8,7 @@ use dyno_engine::engine::Engine;
 use dyno_engine::workload::Workload;
 use dyno_results::event::{Answer, Event, HookTime, QueryFailure, StageKind};
 use dyno_results::spec::StageOrder;
+use dyno_target::cause::FILE_MOVED;
 use dyno_target::inspect::{self, Identity};
 use dyno_workload::benchmark::{BenchmarkError, FailedQuery, NamedQuery, SeriesLoad, SqlScript};
 
@@ -86,6 +87,9 @@ impl<'a> PhaseRun<'a> {
                 None => Load::of(system, stream, threads, seed(context, at as u64))?,
             });
         }
+        if let Some(moved) = system.server.files().moved() {
+            return Err(Failure::advised(moved, FILE_MOVED));
+        }
         // First what reads and writes the tables: behind it, a restart leaves the caches as cold as it finds them.
         for load in &loads {
             reset(context, name, &mut system.server, load.series.as_ref())?;
@@ -93,6 +97,7 @@ impl<'a> PhaseRun<'a> {
         let judged: Vec<(&StreamPlan, &dyn SeriesLoad)> =
             phase.streams.iter().zip(loads.iter().map(|load| load.series.as_ref())).collect();
         let verification = Verification::begin(context, system, &judged)?;
+        system.server.files().look_again();
         let before = system.server.identity().clone();
         for stream in &phase.streams {
             let stage = HookStage::Series(stream.name.clone());

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dyno_engine::driver::Route;
+use dyno_engine::driver::{Driver, Route};
 use dyno_results::event::Host;
 use dyno_target::connection::{ConnectError, Connection, QueryError};
 use dyno_target::embedded::{EmbeddedOptions, EmbeddedServer, Machine};
@@ -17,6 +17,7 @@ use super::Context;
 use super::admin::telling;
 use super::describe::Description;
 use super::neighbours::Sharers;
+use super::open_files::OpenFiles;
 use crate::failure::Failure;
 use crate::plan::{StreamPlan, SystemPlan, TargetSource};
 
@@ -60,6 +61,8 @@ pub(crate) struct TargetServer {
     pub(crate) described: Option<Description>,
     /// Targets that are on this server too.
     sharers: Sharers,
+    /// Of a database in dyno's own process.
+    files: OpenFiles,
     /// Of the server's main process, where it runs on this machine and can be seen.
     server_pid: Option<u32>,
     pub(crate) data_directory: Option<PathBuf>,
@@ -103,7 +106,9 @@ impl TargetServer {
         let mut connection = connect(&route, &url)?;
         let identity =
             inspect::identity(&mut connection).map_err(|source| Failure::query(ASKING, &url, source))?;
+        let files = files_of(&connection);
         let mut server = Self {
+            files,
             route,
             url,
             embedded,
@@ -236,12 +241,30 @@ impl TargetServer {
         Ok(&mut self.connection)
     }
 
+    /// Opens a new connection, as whoever comes after the load does: in dyno's own process the old one sees the files that it has
+    /// open, wherever they are by now.
+    pub(crate) fn reconnect_behind_load(
+        &mut self,
+        context: &Context<'_>,
+    ) -> Result<&mut Connection, Failure> {
+        if !self.is_in_process() {
+            return self.reconnect_when_back(context);
+        }
+        self.connection = self.connect_when_back(context)?;
+        Ok(&mut self.connection)
+    }
+
+    pub(super) fn files(&mut self) -> &mut OpenFiles {
+        &mut self.files
+    }
+
     /// Waits for a server that something was done to, which may have been a restart, and opens the connection anew. True
     /// where it is another process now.
     pub(crate) fn wait_until_back(&mut self, context: &Context<'_>) -> Result<bool, Failure> {
         self.connection = self.connect_when_back(context)?;
         // What was done to it was meant.
         self.identity = self.ask_identity()?;
+        self.files = files_of(&self.connection);
         self.find_process()
     }
 
@@ -290,6 +313,10 @@ impl TargetServer {
             None => Ok(()),
         }
     }
+}
+
+fn files_of(connection: &Connection) -> OpenFiles {
+    OpenFiles::of(connection.driver().map(Driver::files).unwrap_or_default())
 }
 
 fn connect(route: &Route, url: &str) -> Result<Connection, Failure> {

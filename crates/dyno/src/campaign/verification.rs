@@ -8,6 +8,7 @@ use dyno_workload::benchmark::{Baseline, Dataset, Done, SeriesLoad};
 
 use super::Context;
 use super::admin::{cancellable, telling};
+use super::open_files::SAME_FILE;
 use super::stages::StageSum;
 use super::system::System;
 use crate::failure::Failure;
@@ -67,6 +68,11 @@ impl Verification {
         system: &mut System<'_>,
         sums: impl Iterator<Item = (&'s str, &'s StageSum)>,
     ) -> Result<(), Failure> {
+        // Whatever was to be compared: what was acknowledged is not where anybody looks for it.
+        if let Some(moved) = system.server.files().moved() {
+            self.tell_moved(context, system.name(), moved);
+            return Ok(());
+        }
         let sums: Vec<&StageSum> =
             sums.filter_map(|(workload, sum)| (workload == self.workload).then_some(sum)).collect();
         if sums.is_empty() {
@@ -90,6 +96,24 @@ impl Verification {
         };
         self.tell_not_made(context, system.name(), why_not);
         Ok(())
+    }
+
+    fn tell_moved(&self, context: &Context<'_>, target: &str, moved: String) {
+        let lost = if self.writes {
+            ": what was acknowledged since is in a file that nobody finds"
+        } else {
+            ": what was read since was not in the file that is there now"
+        };
+        context.stream.emit(Event::Check(Check {
+            target: target.to_owned(),
+            workload: self.workload.clone(),
+            series: None,
+            name: SAME_FILE.to_owned(),
+            passed: Some(false),
+            expected: None,
+            found: None,
+            detail: moved + lost,
+        }));
     }
 
     /// Of a load that only reads there is nothing to miss.
@@ -184,7 +208,7 @@ fn compare(
     let mut done = Done::default();
     sums.iter().for_each(|sum| done.add(&sum.told));
     let name = system.name();
-    let connection = system.server.reconnect_when_back(context)?;
+    let connection = system.server.reconnect_behind_load(context)?;
     let verify = || cancellable(context, connection, |connection| baseline.verify(connection, name, done));
     let checks = telling(context, &format!("verifying {name}"), verify)?;
     for check in checks {

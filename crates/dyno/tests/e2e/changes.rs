@@ -32,6 +32,30 @@ fn a_run_of_which_every_transaction_fails_is_no_success() {
     home.dyno(&[&run[..], &["--strict"]].concat()).expect(3);
 }
 
+/// What a distributed server on PostgreSQL's protocol says where it lost sight of a commit.
+#[test]
+fn a_commit_of_which_the_server_does_not_know_what_became_is_of_unknown_outcome() {
+    let Some(server) = shared() else { return };
+    let home = Home::new();
+    let target = database(&server, "unknown_commits");
+    for state in ["40003", "08007", "40002"] {
+        let doubt = format!(
+            "sql:create or replace function doubt() returns trigger language plpgsql as \
+             'begin raise exception ''lost sight of it'' using errcode = ''{state}''; end'; \
+             drop trigger if exists doubt on pgbench_history; \
+             create constraint trigger doubt after insert on pgbench_history deferrable initially deferred \
+             for each row execute function doubt()"
+        );
+        let load = ["--transactions", "20", "--before", "hold", &doubt, "--json"];
+        let run = [&["run", "--target", &target], &LOAD[..], &load].concat();
+        let report = home.dyno(&run).report();
+        let totals = &report.stage()["totals"];
+        let (failed, unknown) = if state == "40002" { (60, 0) } else { (0, 60) };
+        assert_eq!((&totals["failed"], &totals["unknown"]), (&failed.into(), &unknown.into()), "{state}");
+        report.assert_checks_passed();
+    }
+}
+
 /// Begins to keep whoever asks for this lock waiting; ends with the server, or with [`open_gate`].
 fn shut_gate(server: &Postgres) -> std::process::Child {
     let gate = "select pg_advisory_lock(7), pg_sleep(3600)";
