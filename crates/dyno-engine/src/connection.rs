@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use dyno_results::answer::Kind;
 use dyno_wire::endpoint::SessionName;
 use dyno_wire::row::{Field, Fields};
 use dyno_wire::server_error::{DriverError, DriverErrorKind, ServerError};
@@ -261,6 +262,10 @@ impl RowSink for ClientRows<'_> {
     fn columns(&mut self, names: &[&str]) {
         self.0.reply(Reply::Rows(names.len()));
         names.iter().for_each(|name| self.0.reply(Reply::Column(name.as_bytes())));
+    }
+
+    fn kinds(&mut self, kinds: &[Kind]) {
+        kinds.iter().for_each(|kind| self.0.reply(Reply::Kind(*kind)));
     }
 
     fn row(&mut self, values: &[Value<'_>]) {

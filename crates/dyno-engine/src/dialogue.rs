@@ -12,6 +12,7 @@ use dyno_wire::pg;
 use dyno_wire::pg::backend::{CommandTag, CopyResponse, DataRow, NoticeFields, RowDescription};
 use dyno_wire::server_error::ServerError;
 
+use crate::column_kind;
 use crate::error::SessionError;
 use crate::prepared_statements::PreparedStatements;
 use crate::workload::{Answer, Client, Reply, TransactionStatus};
@@ -223,7 +224,10 @@ impl<const ROWS: bool> pg::reply::ReplySink for Sink<'_, ROWS> {
     fn row_description(&mut self, columns: RowDescription<'_>) {
         self.keep(Reply::Rows(columns.len()));
         if ROWS {
-            columns.columns().for_each(|column| self.keep(Reply::Column(column.name.0)));
+            columns.columns().for_each(|column| {
+                self.keep(Reply::Column(column.name.0));
+                self.keep(Reply::Kind(column_kind::of_postgres(column.type_oid)));
+            });
         }
     }
 
@@ -255,6 +259,9 @@ impl<const ROWS: bool> my::reply::ReplySink for Sink<'_, ROWS> {
 
     fn column(&mut self, column: my::backend::Column<'_>) {
         self.keep(Reply::Column(column.name.0));
+        if ROWS {
+            self.keep(Reply::Kind(column_kind::of_mysql(&column)));
+        }
     }
 
     fn row(&mut self, row: my::backend::ResultRow<'_>) {

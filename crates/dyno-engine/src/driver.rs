@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use dyno_results::answer::Kind;
 use dyno_wire::endpoint::Endpoint;
 use dyno_wire::server_error::{DriverError, DriverErrorKind};
 
@@ -125,6 +126,11 @@ pub trait RowSink {
 
     /// The names of the columns of the rows that follow.
     fn columns(&mut self, names: &[&str]);
+
+    /// Of what kind the values of these columns are, before the first row; not called where that is not known.
+    fn kinds(&mut self, kinds: &[Kind]) {
+        let _ = kinds;
+    }
 
     fn row(&mut self, values: &[Value<'_>]);
 }

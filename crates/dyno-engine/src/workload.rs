@@ -1,6 +1,7 @@
 //! What the engine asks of a workload: one [`Client`] per virtual client that says, step by step, what to send
 //! next, and hears what came of it. What is sent is opaque to the engine; it never reads SQL.
 
+use dyno_results::answer::Kind;
 use dyno_results::spec::Arrivals;
 use std::time::Duration;
 
@@ -164,6 +165,8 @@ pub enum Reply<'a> {
     Rows(usize),
     /// The name of one of the columns of those rows, or of those that a statement just prepared will have.
     Column(&'a [u8]),
+    /// Of what kind the values of the next column are. Before the first row each column has one, where the kinds are known.
+    Kind(Kind),
     Row(Row<'a>),
     /// A statement has ended well; its rows, if it has any, came before.
     Complete,

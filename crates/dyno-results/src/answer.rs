@@ -2,6 +2,7 @@
 //! decimals and floats with different digits, and order what ties as they like. Pure.
 
 mod digest;
+mod kind;
 mod number;
 
 use std::borrow::Cow;
@@ -9,6 +10,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 pub use digest::{Decimals, Digest, Digester};
+pub use kind::{Kind, write_element};
 use number::Number;
 
 use crate::event::{Answer, QueryAnswer};
@@ -108,6 +110,8 @@ const LEAST: f64 = 1e-9;
 pub struct Rows<'a> {
     /// The first rows, as they came.
     pub first: &'a [Vec<String>],
+    /// Of the columns; none where they are not known.
+    pub kinds: &'a [Kind],
     pub count: u64,
     /// Of all rows; `None` where it is not known.
     pub digest: Option<Digest>,
@@ -131,7 +135,7 @@ pub fn difference(expected: &Rows<'_>, found: &Rows<'_>, tolerance: Tolerance) -
     if expected.count != found.count {
         return Some(format!("it has {} rows instead of {}", found.count, expected.count));
     }
-    let rows_differ = || first_difference(expected.first, found.first, tolerance);
+    let rows_differ = || first_difference(expected, found, tolerance);
     let are_known = [expected, found].map(Rows::are_all_known);
     match expected.is_like(found) {
         Some(is_like) if are_known != [true; 2] => (!is_like).then(|| {
@@ -145,13 +149,15 @@ pub fn difference(expected: &Rows<'_>, found: &Rows<'_>, tolerance: Tolerance) -
 }
 
 /// The first row that has no counterpart.
-fn first_difference(expected: &[Vec<String>], found: &[Vec<String>], tolerance: Tolerance) -> Option<String> {
+fn first_difference(expected: &Rows<'_>, found: &Rows<'_>, tolerance: Tolerance) -> Option<String> {
+    let columns = Columns { kinds: [expected.kinds, found.kinds], tolerance };
+    let (expected, found) = (expected.first, found.first);
     // The rows of the shorter list are looked for in the other, which may be known further.
     let found_is_short = found.len() <= expected.len();
     let (short, long) = if found_is_short { (found, expected) } else { (expected, found) };
-    let of_short = first_without_counterpart(short, long, tolerance)?;
+    let of_short = first_without_counterpart(short, long, columns)?;
     // Rows may have any order, so the one at the same place may be there too.
-    let of_long = first_without_counterpart(long, short, tolerance).unwrap_or(of_short);
+    let of_long = first_without_counterpart(long, short, columns).unwrap_or(of_short);
     let (at, instead) = if found_is_short { (of_short, of_long) } else { (of_long, of_short) };
     let row = |rows: &[Vec<String>], at: usize| rows.get(at).map(|row| shown(row)).unwrap_or_default();
     Some(format!("row {} is ({}) instead of ({})", at + 1, row(found, at), row(expected, instead)))
@@ -187,13 +193,11 @@ impl QueryAnswer {
         let hash = u64::from_str_radix(&self.digest, 16).ok();
         // Earlier versions did not look for them.
         let late_decimals = self.late_decimals.unwrap_or(true);
-        let digest = hash.zip(self.columns.clone()).map(|(hash, columns)| Digest {
-            form: self.digest_form,
-            hash,
-            columns,
-            late_decimals,
+        let digest = hash.zip(self.columns.clone()).map(|(hash, columns)| {
+            let (form, kinds) = (self.digest_form, self.kinds.clone());
+            Digest { form, hash, columns, kinds, late_decimals }
         });
-        Rows { first: &self.rows, count: self.count, digest }
+        Rows { first: &self.rows, kinds: &self.kinds, count: self.count, digest }
     }
 }
 
@@ -220,14 +224,6 @@ pub fn normal(value: &str) -> &str {
     value.strip_suffix(" 00:00:00").unwrap_or(value)
 }
 
-/// Whether [`normal`] surely leaves a value as it is.
-#[must_use]
-pub fn is_normal(value: &[u8]) -> bool {
-    let has_no_blanks_around = [value.first(), value.last()].into_iter().flatten().all(u8::is_ascii_graphic);
-    let is_short = !value.ends_with(b" 00:00:00") && !has_fraction_of_second(value);
-    has_no_blanks_around && value.is_ascii() && is_short
-}
-
 /// A value as it is kept: the beginning of one that is longer than [`VALUE_BYTES_MAX`], how long it is and a hash of all of it.
 #[must_use]
 pub fn shortened(value: &str) -> Cow<'_, str> {
@@ -252,6 +248,58 @@ fn has_fraction_of_second(value: &[u8]) -> bool {
     value.split_at_checked(form.len()).is_some_and(|(time, fraction)| {
         time.iter().zip(form).all(is_of_form) && fraction.iter().all(u8::is_ascii_digit)
     })
+}
+
+/// How the columns of two answers are compared.
+#[derive(Debug, Clone, Copy)]
+struct Columns<'a> {
+    kinds: [&'a [Kind]; 2],
+    tolerance: Tolerance,
+}
+
+impl Columns<'_> {
+    fn same_row(self, one: &[String], other: &[String]) -> bool {
+        let kind = |at: usize| self.kinds.map(|kinds| kinds.get(at).copied().unwrap_or_default());
+        one.len() == other.len()
+            && one.iter().zip(other).enumerate().all(|(at, (one, other))| self.same(kind(at), one, other))
+    }
+
+    /// Exact numbers are compared exactly, and texts as texts. What the specification of a workload tolerates holds for all
+    /// numbers.
+    fn same(self, kinds: [Kind; 2], one: &str, other: &str) -> bool {
+        let is_exact =
+            matches!(self.tolerance, Tolerance::Engines) && kinds.iter().all(|it| it.is_exact_number());
+        match kinds {
+            _ if one == other => true,
+            _ if is_exact => same_decimal(one, other),
+            [Kind::Unknown, _] | [_, Kind::Unknown] => same_value(normal(one), normal(other), self.tolerance),
+            [one_kind, other_kind] if one_kind.is_number() && other_kind.is_number() => {
+                same_value(one, other, self.tolerance)
+            }
+            [one_kind, other_kind] if one_kind == other_kind => false,
+            [Kind::Padded, _] | [_, Kind::Padded] => one.trim_end_matches(' ') == other.trim_end_matches(' '),
+            [Kind::Binary, _] => *one == *kind::hexadecimal(other.as_bytes()),
+            [_, Kind::Binary] => *other == *kind::hexadecimal(one.as_bytes()),
+            [Kind::Timestamp, _] | [_, Kind::Timestamp] => normal(one) == normal(other),
+            _ => false,
+        }
+    }
+}
+
+/// Whether two exact numbers are the same. Products give a quotient different numbers of digits: where one has fewer it may lack
+/// what is behind them.
+fn same_decimal(one: &str, other: &str) -> bool {
+    if number::without_zeros(one.as_bytes()) == number::without_zeros(other.as_bytes()) {
+        return true;
+    }
+    let [Some(number), Some(other_number)] = [one, other].map(|text| Number::parse(text.as_bytes())) else {
+        return false;
+    };
+    let few = number.printed.min(other_number.printed);
+    let many = number.printed.max(other_number.printed);
+    let allowed = if few < many { cut_off(few, many) } else { 0.0 };
+    let magnitude = number.value.abs().max(other_number.value.abs());
+    allowed > 0.0 && (number.value - other_number.value).abs() <= allowed + magnitude * f64::EPSILON
 }
 
 fn same_value(one: &str, other: &str, tolerance: Tolerance) -> bool {
@@ -289,21 +337,17 @@ fn digits(number: &str) -> u32 {
     number.split_once('.').map_or(0, |(_, digits)| digits.len() as u32)
 }
 
-fn same_row(one: &[String], other: &[String], tolerance: Tolerance) -> bool {
-    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same_value(one, other, tolerance))
-}
-
 /// The place of the first of `rows` that has no counterpart among `others`, each of which is one's only.
 fn first_without_counterpart(
     rows: &[Vec<String>],
     others: &[Vec<String>],
-    tolerance: Tolerance,
+    columns: Columns<'_>,
 ) -> Option<usize> {
     let mut taken = vec![false; others.len()];
     rows.iter().enumerate().find_map(|(at, row)| {
         // Most stand at the same place.
         let mut places = (at..others.len()).chain(0..at.min(others.len()));
-        match places.find(|place| !taken[*place] && same_row(row, &others[*place], tolerance)) {
+        match places.find(|place| !taken[*place] && columns.same_row(row, &others[*place])) {
             Some(place) => {
                 taken[place] = true;
                 None
@@ -326,7 +370,7 @@ mod tests {
         let expected = rows("A,1.5000;B,20;C,2020-01-02");
         let differs = |text: &str| {
             let found = rows(text);
-            let known = |rows| Rows { first: rows, count: rows.len() as u64, digest: None };
+            let known = |rows| Rows { first: rows, kinds: &[], count: rows.len() as u64, digest: None };
             difference(&known(&expected), &known(&found), Tolerance::Engines)
         };
         assert_eq!(differs("A  ,1.5;B,20;C,2020-01-02 00:00:00"), None);
@@ -354,7 +398,6 @@ mod tests {
         ] {
             assert_eq!(normal(value), expected);
         }
-        assert!(!is_normal(b"2020-01-02 03:04:05.100") && !is_normal(b"2020-01-02 03:04:05.000"));
     }
 
     #[test]
@@ -396,7 +439,9 @@ mod tests {
         // As kept whole by an earlier version.
         assert!(same_value(&kept, &long("x"), Tolerance::Engines));
         assert!(!same_value(&kept, &long("y"), Tolerance::Engines));
-        let differs = first_difference(&[vec![long("x")]], &[vec![long("y")]], Tolerance::Engines).unwrap();
+        let rows = [vec![vec![long("x")]], vec![vec![long("y")]]];
+        let [one, other] = rows.each_ref().map(|first| Rows { first, kinds: &[], count: 1, digest: None });
+        let differs = first_difference(&one, &other, Tolerance::Engines).unwrap();
         assert!(differs.len() < 3 * SHOWN_CHARS_MAX, "{differs}");
     }
 
@@ -445,6 +490,56 @@ mod tests {
         ] {
             assert!(!same(one, other) && !same(other, one), "{one}, {other}");
         }
+    }
+
+    #[test]
+    fn values_are_compared_by_the_kinds_of_their_columns() {
+        use Kind::{Binary, Decimal, Float, Integer, Padded, Text, Timestamp, Unknown};
+        let same = |kinds: [Kind; 2], one, other| {
+            let columns = Columns { kinds: [&[], &[]], tolerance: Tolerance::Engines };
+            let is_same = columns.same(kinds, one, other);
+            assert_eq!(is_same, columns.same([kinds[1], kinds[0]], other, one), "{kinds:?}: {one}, {other}");
+            is_same
+        };
+        for (kinds, one, other) in [
+            ([Decimal, Decimal], "12.50", "12.5"),
+            ([Decimal, Decimal], "3.000", "3"),
+            ([Decimal, Integer], "3.000", "3"),
+            // A quotient that one product cuts off or rounds.
+            ([Decimal, Decimal], "0.6667", "0.66666666666666666667"),
+            ([Decimal, Decimal], "6.58", "6.5833333"),
+            ([Decimal, Float], "0.30", "0.30000000000000004"),
+            ([Decimal, Float], "21615929300.24", "21615929300.240002"),
+            ([Float, Float], "109418418.41", "109418418.41000001"),
+            ([Integer, Float], "3", "3.0"),
+            ([Text, Padded], "A  ", "A"),
+            ([Text, Timestamp], "2020-01-02 00:00:00", "2020-01-02"),
+            ([Text, Binary], "ab", "\\x6162"),
+            ([Text, Unknown], "A ", "A"),
+        ] {
+            assert!(same(kinds, one, other), "{kinds:?}: {one}, {other}");
+        }
+        for (kinds, one, other) in [
+            ([Decimal, Decimal], "21615929300.24", "21615929280.24"),
+            ([Decimal, Decimal], "12345678901234567890.12", "12345678901234567890.13"),
+            ([Decimal, Decimal], "0.0344", "0.0345"),
+            ([Decimal, Decimal], "12.5", "12.51"),
+            ([Decimal, Decimal], "NULL", "0"),
+            ([Decimal, Integer], "3.001", "3"),
+            ([Decimal, Float], "1.5", "1.51"),
+            ([Text, Text], "1.10", "1.1"),
+            ([Text, Text], "1e5", "100000"),
+            ([Text, Text], " a", "a"),
+            ([Text, Text], "'NULL'", "NULL"),
+            ([Text, Padded], " A", "A"),
+            ([Text, Integer], "1.0", "1"),
+            ([Binary, Binary], "\\xff", "\\xfe"),
+        ] {
+            assert!(!same(kinds, one, other), "{kinds:?}: {one}, {other}");
+        }
+        // The specification of a workload allows what it says, whatever the kinds.
+        let columns = Columns { kinds: [&[], &[]], tolerance: Tolerance::TPCH };
+        assert!(columns.same([Decimal, Unknown], "348406.02", "348496.05"));
     }
 
     #[test]

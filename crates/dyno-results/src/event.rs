@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize, Serializer, de};
 use clap::ValueEnum;
 use schemars::JsonSchema;
 
-use crate::answer::Decimals;
+use crate::answer::{Decimals, Kind};
 use crate::latency::Latency;
 use crate::plan::Plan;
 use crate::spec::RunSpec;
@@ -676,7 +676,7 @@ pub struct Answer {
     pub answer: QueryAnswer,
 }
 
-/// What a query returned. Texts have no blanks at their end.
+/// What a query returned.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct QueryAnswer {
     /// `Q1`, as its type of transactions is called.
@@ -686,7 +686,11 @@ pub struct QueryAnswer {
     /// The values in it of the set's parameters; `None` in runs of earlier versions. Answers for other values are not compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameters: Option<Vec<String>>,
-    /// The first 1,000 rows, as far as they have less than 1 MiB; of long values as [`crate::answer::shortened`] keeps them.
+    /// Of what kind the values of each column are, by which they are kept; none in runs of earlier versions, and where it is not
+    /// known of any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<Kind>,
+    /// The first 1,000 rows, as far as they have less than 1 MiB; of long values as [`crate::answer::Kind::keep`] keeps them.
     pub rows: Vec<Vec<String>>,
     /// How many there were.
     pub count: u64,

@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::number::{DECIMAL_DIGITS_MAX, Number};
-use super::{DECIMAL_SHARE, FLOAT_SHARE, LEAST, cut_off};
+use super::number::{DECIMAL_DIGITS_MAX, Number, without_zeros};
+use super::{DECIMAL_SHARE, FLOAT_SHARE, Kind, LEAST, cut_off};
 use crate::fnv1a;
 
 /// Stands for a decimal in the hash of its row.
@@ -24,6 +24,8 @@ pub struct Digest {
     pub hash: u64,
     /// Those with decimals; the others are `None`.
     pub columns: Vec<Option<Decimals>>,
+    /// Of all columns; those that are not there are not known.
+    pub kinds: Vec<Kind>,
     /// A number with a point or an exponent came in a column in which those before it had none. It is in the hash as this engine
     /// prints it, so another hash does not tell that the numbers are others.
     pub late_decimals: bool,
@@ -45,6 +47,24 @@ pub struct Decimals {
     /// Of `magnitude`, what the numbers make up that are taken for floats.
     #[serde(default)]
     pub floats: f64,
+    /// The sum of hashes of the numbers without zeros at their end, each with the other values of its row; in hexadecimal. `None`
+    /// of numbers that are not exact.
+    #[serde(default, with = "hexadecimal", skip_serializing_if = "Option::is_none")]
+    pub exact: Option<u64>,
+}
+
+/// What a reader of JSON need not hold as a number, whose digits it may not keep.
+mod hexadecimal {
+    use serde::{Deserialize, Deserializer, Serialize as _, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(hash: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
+        hash.map(|hash| format!("{hash:016x}")).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+        let text = Option::<String>::deserialize(deserializer)?;
+        Ok(text.and_then(|text| u64::from_str_radix(&text, 16).ok()))
+    }
 }
 
 /// Counts are stored up to the last that is not zero.
@@ -78,7 +98,8 @@ impl Digest {
     #[must_use]
     pub fn is_like(&self, other: &Self) -> Option<bool> {
         let with_decimals = |digest: &Self| digest.columns.iter().map(Option::is_some).collect::<Vec<_>>();
-        if self.form != other.form || with_decimals(self) != with_decimals(other) {
+        let are_hashed_alike = (0..self.columns.len()).all(|at| self.kind(at).is_hashed_like(other.kind(at)));
+        if self.form != other.form || with_decimals(self) != with_decimals(other) || !are_hashed_alike {
             return None;
         }
         let mut pairs = self.columns.iter().flatten().zip(other.columns.iter().flatten());
@@ -86,17 +107,26 @@ impl Digest {
         let is_sure = is_like || !(self.late_decimals || other.late_decimals);
         is_sure.then_some(is_like)
     }
+
+    fn kind(&self, column: usize) -> Kind {
+        self.kinds.get(column).copied().unwrap_or_default()
+    }
 }
 
 impl Decimals {
     fn is_like(&self, other: &Self) -> bool {
-        self.count == other.count && (self.sum - other.sum).abs() <= self.allowed(other)
+        self.count == other.count
+            && match (self.exact, other.exact) {
+                (Some(exact), Some(other_exact)) if self.by_digits == other.by_digits => exact == other_exact,
+                _ => (self.sum - other.sum).abs() <= self.allowed(other),
+            }
     }
 
     /// What the sums may differ by: what the numbers may differ by where answers are compared row by row, and less if both
     /// products print the column alike.
     fn allowed(&self, other: &Self) -> f64 {
-        let share = self.magnitude.max(other.magnitude) * DECIMAL_SHARE;
+        let are_exact = self.exact.is_some() && other.exact.is_some();
+        let share = self.magnitude.max(other.magnitude) * if are_exact { SUM_SHARE } else { DECIMAL_SHARE };
         if self.by_digits == other.by_digits {
             return share;
         }
@@ -124,7 +154,7 @@ impl Decimals {
         self.longer_than(other.digits) as f64 * WEIGHT_MAX * cut_off(other.digits, self.digits)
     }
 
-    fn add(&mut self, number: Number, weight: f64) {
+    fn add(&mut self, Decimal { number, hash }: Decimal, weight: f64, row: u64) {
         let magnitude = number.value.abs() * weight;
         self.count += 1;
         self.sum += number.value * weight;
@@ -134,12 +164,26 @@ impl Decimals {
         if number.is_float() {
             self.floats += magnitude;
         }
+        if let Some(exact) = &mut self.exact {
+            *exact = exact.wrapping_add(fnv1a::mixed(row, hash.to_le_bytes()));
+        }
     }
+}
+
+/// What the sums themselves lose of exact numbers.
+const SUM_SHARE: f64 = 1e-13;
+
+/// A number of a row that has not ended.
+#[derive(Debug, Clone, Copy)]
+struct Decimal {
+    number: Number,
+    /// Of its text without zeros at the end.
+    hash: u64,
 }
 
 /// What the values of a column were so far, each more general than those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum Content {
     Nulls,
     /// Numbers without point and exponent.
     Whole,
@@ -148,7 +192,7 @@ enum Kind {
     Texts,
 }
 
-impl Kind {
+impl Content {
     fn of(value: &[u8]) -> Self {
         match Number::parse(value) {
             Some(_) if Number::is_whole(value) => Self::Whole,
@@ -164,24 +208,34 @@ impl Kind {
 pub struct Digester {
     digest: Digest,
     /// Of the columns, as far as it was decided by the first rows, or by the first value that is not NULL.
-    kinds: Vec<Kind>,
+    contents: Vec<Content>,
     /// The hash of the row so far, and the place of its next value.
     row: (u64, usize),
     /// Of that row, with their columns. Its memory serves all rows.
-    decimals: Vec<(usize, Number)>,
+    decimals: Vec<(usize, Decimal)>,
 }
 
 impl Digester {
     /// Begins with the first rows of an answer, which tell the columns that have decimals.
     #[must_use]
-    pub fn begin(rows: &[Vec<String>]) -> Self {
-        let columns = rows.first().map_or(0, Vec::len);
+    pub fn begin(rows: &[Vec<String>], kinds: &[Kind]) -> Self {
+        let columns = rows.first().map_or(kinds.len(), Vec::len);
         let values = |column: usize| rows.iter().filter_map(move |row| row.get(column));
-        let kind = |column| values(column).map(|value| Kind::of(value.as_bytes())).max();
-        let kinds: Vec<Kind> = (0..columns).map(|column| kind(column).unwrap_or(Kind::Nulls)).collect();
-        let columns = kinds.iter().map(|kind| (*kind == Kind::Decimals).then(Decimals::default)).collect();
-        let digest = Digest { form: Digest::FORM, columns, ..Digest::default() };
-        let mut digester = Self { digest, kinds, row: (fnv1a::START, 0), decimals: Vec::new() };
+        let content = |column: usize| match kinds.get(column).copied().unwrap_or_default() {
+            Kind::Integer => Content::Whole,
+            kind if kind.is_number() || kind == Kind::Unknown => {
+                let all = values(column).map(|value| Content::of(value.as_bytes()));
+                all.max().unwrap_or(Content::Nulls)
+            }
+            _ => Content::Texts,
+        };
+        let contents: Vec<Content> = (0..columns).map(content).collect();
+        let mut digest = Digest { form: Digest::FORM, kinds: kinds.to_vec(), ..Digest::default() };
+        let decimals = |(column, content): (usize, &Content)| {
+            (*content == Content::Decimals).then(|| decimals_of(digest.kind(column)))
+        };
+        digest.columns = contents.iter().enumerate().map(decimals).collect();
+        let mut digester = Self { digest, contents, row: (fnv1a::START, 0), decimals: Vec::new() };
         for row in rows {
             row.iter().for_each(|value| digester.value(value.as_bytes()));
             digester.end_row();
@@ -189,15 +243,16 @@ impl Digester {
         digester
     }
 
-    /// The next value of the row, as [`super::normal`] and [`super::shortened`] leave it.
+    /// The next value of the row, as [`Kind::keep`] leaves it.
     pub fn value(&mut self, value: &[u8]) {
         let (hash, place) = self.row;
         self.settle(place, value);
-        let has_decimals = self.kinds.get(place) == Some(&Kind::Decimals);
+        let has_decimals = self.contents.get(place) == Some(&Content::Decimals);
         let hash = match has_decimals.then(|| Number::parse(value)).flatten() {
             None => with(hash, value),
             Some(number) if number.value.is_finite() => {
-                self.decimals.push((place, number));
+                let exact = fnv1a::mixed(fnv1a::START, without_zeros(value).iter().copied());
+                self.decimals.push((place, Decimal { number, hash: exact }));
                 with(hash, &[DECIMAL])
             }
             // Infinity has several names.
@@ -208,15 +263,15 @@ impl Digester {
 
     /// Decides whether a column has decimals whose values so far did not tell, or notes that they were decided about too early.
     fn settle(&mut self, place: usize, value: &[u8]) {
-        match self.kinds.get_mut(place) {
-            Some(kind @ Kind::Nulls) => {
-                *kind = Kind::of(value);
-                if *kind == Kind::Decimals {
-                    self.digest.columns[place] = Some(Decimals::default());
+        match self.contents.get_mut(place) {
+            Some(content @ Content::Nulls) => {
+                *content = Content::of(value);
+                if *content == Content::Decimals {
+                    self.digest.columns[place] = Some(decimals_of(self.digest.kind(place)));
                 }
             }
-            Some(Kind::Whole) if !Number::is_whole(value) => {
-                self.digest.late_decimals |= Kind::of(value) == Kind::Decimals;
+            Some(Content::Whole) if !Number::is_whole(value) => {
+                self.digest.late_decimals |= Content::of(value) == Content::Decimals;
             }
             _ => {}
         }
@@ -225,13 +280,14 @@ impl Digester {
     /// Ends the row.
     pub fn end_row(&mut self) {
         let (mut hash, _) = std::mem::replace(&mut self.row, (fnv1a::START, 0));
+        let row = hash;
         self.digest.hash = self.digest.hash.wrapping_add(hash);
         for (column, number) in self.decimals.drain(..) {
             // The upper bits of a product are the well mixed ones.
             hash = hash.wrapping_mul(fnv1a::PRIME).rotate_left(29).wrapping_mul(fnv1a::PRIME);
             let weight = 1.0 + (hash >> 11) as f64 / (1_u64 << 53) as f64;
             if let Some(column) = self.digest.columns.get_mut(column).and_then(Option::as_mut) {
-                column.add(number, weight);
+                column.add(number, weight, row);
             }
         }
     }
@@ -241,6 +297,11 @@ impl Digester {
     pub fn digest(&self) -> &Digest {
         &self.digest
     }
+}
+
+/// None yet, of a column of this kind.
+fn decimals_of(kind: Kind) -> Decimals {
+    Decimals { exact: kind.is_exact_number().then_some(0), ..Decimals::default() }
 }
 
 /// A row's hash, and a further value of it with its end.
@@ -254,7 +315,7 @@ mod tests {
 
     fn digest(rows: &[&[&str]]) -> Digest {
         let texts = |row: &&[&str]| row.iter().map(|value| (*value).to_owned()).collect();
-        Digester::begin(&rows.iter().map(texts).collect::<Vec<Vec<String>>>()).digest().clone()
+        Digester::begin(&rows.iter().map(texts).collect::<Vec<Vec<String>>>(), &[]).digest().clone()
     }
 
     fn is_like(one: &[&[&str]], other: &[&[&str]]) -> Option<bool> {
@@ -324,7 +385,7 @@ mod tests {
     /// Of a column, of whose values only some are known when the digest is begun.
     fn of_column(first: &[&str], later: &[&str]) -> Digest {
         let first: Vec<Vec<String>> = first.iter().map(|value| vec![(*value).to_owned()]).collect();
-        let mut digester = Digester::begin(&first);
+        let mut digester = Digester::begin(&first, &[]);
         for value in later {
             digester.value(value.as_bytes());
             digester.end_row();
@@ -469,5 +530,39 @@ mod tests {
     fn decimals_in_other_columns_cannot_be_compared() {
         assert_eq!(is_like(&[&["3"]], &[&["3.0"]]), None);
         assert_eq!(is_like(&[&["1.5", "2"]], &[&["1", "2.5"]]), None);
+    }
+
+    /// Of 2,000 rows with a text and a number, and one more.
+    fn of_kind(kind: Kind, number: &str, last: &str) -> Digest {
+        let row = |number: &str| vec!["A".to_owned(), number.to_owned()];
+        let mut rows = vec![row(number); 2_000];
+        rows.push(row(last));
+        Digester::begin(&rows, &[Kind::Text, kind]).digest().clone()
+    }
+
+    #[test]
+    fn exact_numbers_are_the_same_exactly_and_floats_nearly() {
+        let of = |kind, last| of_kind(kind, "21615929300.24", last);
+        let decimals = of(Kind::Decimal, "100.25");
+        assert_eq!(decimals.is_like(&of(Kind::Decimal, "100.2500")), Some(true));
+        assert_eq!(decimals.is_like(&of(Kind::Decimal, "0.25")), Some(false));
+        assert_eq!(decimals.is_like(&of(Kind::Decimal, "100.26")), Some(false));
+        assert_eq!(decimals.is_like(&of(Kind::Float, "100.25")), Some(true));
+        assert_eq!(of(Kind::Float, "100.25").is_like(&of(Kind::Float, "100.24999999999999")), Some(true));
+        // A quotient with other digits.
+        let quotient = of_kind(Kind::Decimal, "0.6667", "0.5000");
+        assert_eq!(quotient.is_like(&of_kind(Kind::Decimal, "0.66666666666666666667", "0.5")), Some(true));
+        let stored = serde_json::to_string(&decimals.columns[1].unwrap()).unwrap();
+        assert_eq!(serde_json::from_str::<Decimals>(&stored).unwrap(), decimals.columns[1].unwrap());
+    }
+
+    #[test]
+    fn texts_that_look_like_numbers_are_texts() {
+        let of = |kind, last| of_kind(kind, "1.5", last);
+        assert_eq!(of(Kind::Text, "1.10").is_like(&of(Kind::Text, "1.1")), Some(false));
+        assert_eq!(of(Kind::Text, "1e5").is_like(&of(Kind::Text, "100000")), Some(false));
+        assert_eq!(of(Kind::Text, "1.10").is_like(&of(Kind::Text, "1.10")), Some(true));
+        // Of other kinds it is not known.
+        assert_eq!(of(Kind::Text, "1.1").is_like(&of(Kind::Padded, "1.1")), None);
     }
 }

@@ -60,6 +60,15 @@ impl Number {
     }
 }
 
+/// A number without zeros at its end that are behind the point: of an exact one, the same for all that print it.
+pub(super) fn without_zeros(text: &[u8]) -> &[u8] {
+    if !text.contains(&b'.') {
+        return text;
+    }
+    let text = &text[..text.len() - zeros_at_end(text) as usize];
+    text.strip_suffix(b".").unwrap_or(text)
+}
+
 fn zeros_at_end(text: &[u8]) -> u32 {
     text.iter().rev().take_while(|byte| **byte == b'0').count() as u32
 }

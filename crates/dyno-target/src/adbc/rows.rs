@@ -6,14 +6,15 @@ use std::fmt::Write as _;
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{
     Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Float16Type,
-    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, Time32MillisecondType,
-    Time32SecondType, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType,
-    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, IntervalMonthDayNanoType,
+    Time32MillisecondType, Time32SecondType, Time64MicrosecondType, Time64NanosecondType,
+    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
+    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, RecordBatch, RecordBatchReader};
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit};
 use dyno_engine::driver::{RowSink, Value};
+use dyno_results::answer::{Kind, write_element};
 use dyno_wire::server_error::DriverError;
 
 use super::error::of_stream;
@@ -24,6 +25,7 @@ pub(super) fn take(reader: impl RecordBatchReader, rows: &mut dyn RowSink) -> Re
     if wants_rows {
         let schema = reader.schema();
         rows.columns(&schema.fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>());
+        rows.kinds(&schema.fields().iter().map(|field| kind(field)).collect::<Vec<_>>());
     }
     let mut count = 0;
     for batch in reader {
@@ -34,6 +36,29 @@ pub(super) fn take(reader: impl RecordBatchReader, rows: &mut dyn RowSink) -> Re
         }
     }
     Ok(count)
+}
+
+fn kind(field: &Field) -> Kind {
+    use DataType as Type;
+    match field.data_type() {
+        _ if field.extension_type_name() == Some("arrow.json") => Kind::Json,
+        kind if kind.is_integer() => Kind::Integer,
+        kind if kind.is_floating() => Kind::Float,
+        Type::Decimal32(..) | Type::Decimal64(..) | Type::Decimal128(..) | Type::Decimal256(..) => {
+            Kind::Decimal
+        }
+        Type::Boolean
+        | Type::Utf8
+        | Type::LargeUtf8
+        | Type::Utf8View
+        | Type::Dictionary(..)
+        | Type::Interval(_) => Kind::Text,
+        Type::Binary | Type::LargeBinary | Type::BinaryView | Type::FixedSizeBinary(_) => Kind::Binary,
+        Type::Date32 | Type::Date64 | Type::Timestamp(..) => Kind::Timestamp,
+        Type::Time32(_) | Type::Time64(_) => Kind::Time,
+        Type::List(_) | Type::LargeList(_) | Type::FixedSizeList(..) => Kind::Array,
+        _ => Kind::Unknown,
+    }
 }
 
 fn pass(batch: &RecordBatch, rows: &mut dyn RowSink) {
@@ -136,6 +161,11 @@ const FLOAT_EXACT_MAX: f32 = 1e7;
 
 /// What has no value of its own: times, and what is put together of others.
 fn written(array: &dyn Array, row: usize) -> String {
+    macro_rules! primitive {
+        ($kind:ty) => {
+            array.as_primitive::<$kind>()
+        };
+    }
     macro_rules! date {
         ($kind:ty) => {
             array.as_primitive::<$kind>().value_as_date(row).map(|date| date.to_string())
@@ -151,7 +181,14 @@ fn written(array: &dyn Array, row: usize) -> String {
             array.as_primitive::<$kind>().value_as_datetime(row).map(|time| time.to_string())
         };
     }
+    if let Some(infinite) = infinite(array, row) {
+        return infinite.to_owned();
+    }
     let known = match array.data_type() {
+        DataType::Interval(IntervalUnit::MonthDayNano) => {
+            let value = primitive!(IntervalMonthDayNanoType).value(row);
+            Some(interval(value.months, value.days, value.nanoseconds))
+        }
         DataType::Date32 => date!(Date32Type),
         DataType::Date64 => date!(Date64Type),
         DataType::Time32(TimeUnit::Second) => time!(Time32SecondType),
@@ -193,14 +230,72 @@ fn written(array: &dyn Array, row: usize) -> String {
     })
 }
 
+/// A date or time before or behind all others.
+fn infinite(array: &dyn Array, row: usize) -> Option<&'static str> {
+    let (value, largest) = match array.data_type() {
+        DataType::Date32 => (array.as_primitive::<Date32Type>().value(row).into(), i32::MAX.into()),
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            (array.as_primitive::<TimestampMicrosecondType>().value(row), i64::MAX)
+        }
+        _ => return None,
+    };
+    match value {
+        _ if value == largest => Some("infinity"),
+        _ if value == -largest => Some("-infinity"),
+        _ => None,
+    }
+}
+
+/// As PostgreSQL writes it: `1 year 2 mons 3 days 04:05:06.7`.
+fn interval(months: i32, days: i32, nanoseconds: i64) -> String {
+    let mut parts = Vec::new();
+    let (years, months) = (months / 12, months % 12);
+    for (count, unit) in [(years, "year"), (months, "mon"), (days, "day")] {
+        let has_sign = count > 0 && parts.last().is_some_and(|part: &String| part.starts_with('-'));
+        let sign = if has_sign { "+" } else { "" };
+        match count {
+            0 => {}
+            1 => parts.push(format!("{sign}1 {unit}")),
+            count => parts.push(format!("{sign}{count} {unit}s")),
+        }
+    }
+    if nanoseconds != 0 || parts.is_empty() {
+        let has_sign = parts.last().is_some_and(|part| part.starts_with('-'));
+        let sign = if nanoseconds < 0 {
+            "-"
+        } else if has_sign {
+            "+"
+        } else {
+            ""
+        };
+        let all = nanoseconds.unsigned_abs();
+        let (seconds, fraction) = (all / 1_000_000_000, all % 1_000_000_000);
+        let time =
+            format!("{sign}{:02}:{:02}:{:02}.{fraction:09}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+        parts.push(time.trim_end_matches('0').trim_end_matches('.').to_owned());
+    }
+    parts.join(" ")
+}
+
+/// As PostgreSQL writes an array.
 fn list(values: &dyn Array) -> String {
-    let parts = (0..values.len()).map(|row| cell(values, row).text());
-    format!("[{}]", parts.collect::<Vec<_>>().join(", "))
+    let mut text = String::from("{");
+    for row in 0..values.len() {
+        text.push_str(if row == 0 { "" } else { "," });
+        match values.data_type() {
+            _ if values.is_null(row) => text.push_str("NULL"),
+            DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => {
+                text.push_str(&cell(values, row).text());
+            }
+            _ => write_element(&cell(values, row).text(), &mut text),
+        }
+    }
+    text + "}"
 }
 
 #[cfg(test)]
 mod tests {
-    use arrow_array::{Float32Array, Float64Array};
+    use arrow_array::{Float32Array, Float64Array, StringArray, TimestampMicrosecondArray};
 
     use super::*;
 
@@ -211,5 +306,26 @@ mod tests {
         let texts: Vec<String> = (0..floats.len()).map(|row| cell(&array, row).text()).collect();
         assert_eq!(texts, ["0.1", "-2.5", "3", "9999999", "1e7", "1.2345679e8", "0.0000001", "inf"]);
         assert_eq!(cell(&Float64Array::from(vec![0.1]), 0).text(), "0.1");
+    }
+
+    #[test]
+    fn intervals_arrays_and_infinity_are_written_as_by_postgresql() {
+        let second = 1_000_000_000;
+        for ((months, days, nanoseconds), text) in [
+            ((14, 3, 4 * 3600 * second + 5 * 60 * second + 6_700_000_000), "1 year 2 mons 3 days 04:05:06.7"),
+            ((0, 0, 0), "00:00:00"),
+            ((1, 1, 0), "1 mon 1 day"),
+            ((-1, 2, 3 * second), "-1 mons +2 days 00:00:03"),
+            ((0, -1, -second), "-1 days -00:00:01"),
+            ((0, 0, 100 * 3600 * second), "100:00:00"),
+        ] {
+            assert_eq!(interval(months, days, nanoseconds), text);
+        }
+        let times = TimestampMicrosecondArray::from(vec![i64::MAX, -i64::MAX, 0]);
+        let texts: Vec<String> = (0..3).map(|row| cell(&times, row).text()).collect();
+        assert_eq!(texts, ["infinity", "-infinity", "1970-01-01 00:00:00"]);
+        let names = StringArray::from(vec![Some("a"), None, Some("b c"), Some("NULL"), Some("")]);
+        assert_eq!(list(&names), r#"{a,NULL,"b c","NULL",""}"#);
+        assert_eq!(list(&Float64Array::from(vec![0.5, 2.0])), "{0.5,2}");
     }
 }

@@ -4,6 +4,7 @@
 use std::io::{self, BufRead, Read as _};
 
 use dyno_engine::driver::{RowSink, Value};
+use dyno_results::answer::Kind;
 use dyno_wire::server_error::DriverError;
 
 use super::error::{exception, other};
@@ -28,7 +29,7 @@ pub(super) enum Unfinished {
 
 /// How a column's values are handed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum Form {
     Integer,
     Double,
     Boolean,
@@ -46,18 +47,20 @@ pub(super) fn read(mut answer: impl BufRead, marks: bool, rows: &mut dyn RowSink
     if !has_types || fields(&line).count() != fields(&names).count() || !fields(&line).all(is_type) {
         return Err(Unfinished::Exception(other_format()));
     }
-    let kinds: Vec<Kind> = fields(&line).map(kind).collect();
+    let types: Vec<String> = fields(&line).map(plain_type).collect();
+    let forms: Vec<Form> = types.iter().map(|name| form(name)).collect();
     let wants_rows = rows.wants_rows();
     if wants_rows {
         hand_on_names(&names, rows);
+        rows.kinds(&types.iter().map(|name| kind(name)).collect::<Vec<_>>());
     }
     // Where the only value of a row is text, it may read like an error.
-    let is_no_row = |text: &[u8]| fields(text).count() != kinds.len() || kinds != [Kind::Text];
+    let is_no_row = |text: &[u8]| fields(text).count() != forms.len() || forms != [Form::Text];
     let mut count = 0;
     while next_line(&mut answer, &mut line, marks, is_no_row)? {
         count += 1;
         if wants_rows {
-            hand_on(&mut line, &kinds, rows);
+            hand_on(&mut line, &forms, rows);
         }
     }
     Ok(count)
@@ -134,18 +137,37 @@ pub(super) fn other_format() -> DriverError {
     )
 }
 
-fn kind(name: &[u8]) -> Kind {
+/// A type without what it may be wrapped in.
+fn plain_type(name: &[u8]) -> String {
     let mut name = String::from_utf8_lossy(name).into_owned();
     for wrapper in ["LowCardinality(", "Nullable("] {
         if let Some(inner) = name.strip_prefix(wrapper).and_then(|it| it.strip_suffix(')')) {
             name = inner.to_owned();
         }
     }
+    name
+}
+
+fn form(name: &str) -> Form {
     match name.trim_start_matches('U') {
-        "Int8" | "Int16" | "Int32" | "Int64" => Kind::Integer,
-        "Float32" | "Float64" => Kind::Double,
-        "Bool" => Kind::Boolean,
-        _ => Kind::Text,
+        "Int8" | "Int16" | "Int32" | "Int64" => Form::Integer,
+        "Float32" | "Float64" => Form::Double,
+        "Bool" => Form::Boolean,
+        _ => Form::Text,
+    }
+}
+
+/// Of what kind the values of a type are.
+fn kind(name: &str) -> Kind {
+    let word = name.split('(').next().unwrap_or(name);
+    match word.trim_start_matches('U') {
+        "Int8" | "Int16" | "Int32" | "Int64" | "Int128" | "Int256" => Kind::Integer,
+        "Float32" | "Float64" => Kind::Float,
+        "Decimal" => Kind::Decimal,
+        "Date" | "Date32" | "DateTime" | "DateTime64" => Kind::Timestamp,
+        "Bool" | "String" | "FixedString" | "Enum8" | "Enum16" | "UID" => Kind::Text,
+        "Array" => Kind::Array,
+        _ => Kind::Unknown,
     }
 }
 
@@ -156,24 +178,24 @@ fn hand_on_names(line: &[u8], rows: &mut dyn RowSink) {
 }
 
 /// Takes the escapes out of the line itself, which they make shorter.
-fn hand_on(line: &mut [u8], kinds: &[Kind], rows: &mut dyn RowSink) {
-    let mut kinds = kinds.iter();
+fn hand_on(line: &mut [u8], forms: &[Form], rows: &mut dyn RowSink) {
+    let mut forms = forms.iter();
     let values: Vec<Value<'_>> = line
         .split_mut(|byte| *byte == b'\t')
-        .map(|field| value(field, kinds.next().copied().unwrap_or(Kind::Text)))
+        .map(|field| value(field, forms.next().copied().unwrap_or(Form::Text)))
         .collect();
     rows.row(&values);
 }
 
-fn value(field: &mut [u8], kind: Kind) -> Value<'_> {
+fn value(field: &mut [u8], form: Form) -> Value<'_> {
     if field == br"\N" {
         return Value::Null;
     }
-    let number = |field: &[u8]| match kind {
-        Kind::Integer => Some(Value::Integer(std::str::from_utf8(field).ok()?.parse().ok()?)),
-        Kind::Double => Some(Value::Double(std::str::from_utf8(field).ok()?.parse().ok()?)),
-        Kind::Boolean => Some(Value::boolean(field == b"true")),
-        Kind::Text => None,
+    let number = |field: &[u8]| match form {
+        Form::Integer => Some(Value::Integer(std::str::from_utf8(field).ok()?.parse().ok()?)),
+        Form::Double => Some(Value::Double(std::str::from_utf8(field).ok()?.parse().ok()?)),
+        Form::Boolean => Some(Value::boolean(field == b"true")),
+        Form::Text => None,
     };
     if let Some(number) = number(field) {
         return number;

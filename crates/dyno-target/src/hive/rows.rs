@@ -1,6 +1,7 @@
 //! Rows of an answer, which come as columns: each a list of values of one type, and a bit for each row that is NULL there.
 
 use dyno_engine::driver::{RowSink, Value};
+use dyno_results::answer::Kind;
 use dyno_wire::server_error::DriverError;
 
 use super::error::{NOT_HIVE, other};
@@ -34,8 +35,25 @@ impl Column<'_> {
 /// The names of an answer's columns, of what `GetResultSetMetadata` returned.
 pub(super) fn hand_on_names(metadata: &Item, rows: &mut dyn RowSink) {
     let columns = metadata.list(&[2, 1]).iter();
-    let names: Vec<String> = columns.map(|column| column.string(&[1]).unwrap_or_default()).collect();
+    let names: Vec<String> = columns.clone().map(|column| column.string(&[1]).unwrap_or_default()).collect();
     rows.columns(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    rows.kinds(&columns.map(|column| kind(column)).collect::<Vec<_>>());
+}
+
+/// By the number of a type in `TTypeId`, which stands in the only entry of a column's description.
+fn kind(column: &Item) -> Kind {
+    let entries = column.list(&[2, 1]);
+    match entries.first().and_then(|entry| entry.at(&[1, 1])) {
+        // A Boolean and all strings but CHAR.
+        Some(Item::I32(0 | 7 | 18)) => Kind::Text,
+        Some(Item::I32(1..=4)) => Kind::Integer,
+        Some(Item::I32(5 | 6)) => Kind::Float,
+        Some(Item::I32(8 | 17)) => Kind::Timestamp,
+        Some(Item::I32(9)) => Kind::Binary,
+        Some(Item::I32(15)) => Kind::Decimal,
+        Some(Item::I32(19)) => Kind::Padded,
+        _ => Kind::Unknown,
+    }
 }
 
 /// Hands on what `FetchResults` returned; how many rows there were.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use dyno_engine::driver::{self, CancelSession, DriverSession, Executed, Operation, RowSink, Value, Values};
+use dyno_results::answer::Kind;
 use dyno_wire::server_error::{DriverError, DriverErrorKind};
 use rusqlite::fallible_iterator::FallibleIterator as _;
 use rusqlite::types::{Null, ValueRef};
@@ -126,12 +127,26 @@ fn take_rows(mut found: Rows<'_>, rows: &mut dyn RowSink) -> Result<u64, rusqlit
         count += 1;
         if wants_rows {
             let columns = row.as_ref().column_count();
-            let values: Vec<Value<'_>> =
-                (0..columns).map(|at| row.get_ref(at).map(value)).collect::<Result<_, _>>()?;
+            let found: Vec<ValueRef<'_>> =
+                (0..columns).map(|at| row.get_ref(at)).collect::<Result<_, _>>()?;
+            if count == 1 {
+                rows.kinds(&found.iter().map(kind).collect::<Vec<_>>());
+            }
+            let values: Vec<Value<'_>> = found.into_iter().map(value).collect();
             rows.row(&values);
         }
     }
     Ok(count)
+}
+
+/// Columns have no types: the first value tells. Decimals are kept as floats, so that no number is taken for exact.
+fn kind(value: &ValueRef<'_>) -> Kind {
+    match value {
+        ValueRef::Null => Kind::Unknown,
+        ValueRef::Integer(_) | ValueRef::Real(_) => Kind::Float,
+        ValueRef::Text(_) => Kind::Text,
+        ValueRef::Blob(_) => Kind::Binary,
+    }
 }
 
 fn value(value: ValueRef<'_>) -> Value<'_> {

@@ -370,6 +370,7 @@ impl Client for ScriptClient {
                 let Some(gset) = self.shared.gset(self.script, self.command) else { return };
                 self.rows.column(&gset.prefix, name, &self.shared.names);
             }
+            Reply::Kind(_) => {}
             Reply::Row(row) => self.rows.row(&row),
             Reply::Complete => {
                 self.rows.complete();

@@ -1,11 +1,10 @@
 //! What queries returned: the first answers of a load, and how often later ones to the same text were others.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use dyno_engine::workload::{Field, Row};
-use dyno_results::answer::{self, Digester, Rows, Tolerance, VALUE_BYTES_MAX};
+use dyno_results::answer::{self, Digester, Kind, Rows, Tolerance};
 use dyno_results::event::QueryAnswer;
 
 use super::Query;
@@ -19,6 +18,8 @@ const BYTES_KEPT: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Answer {
     columns: usize,
+    /// Of the columns.
+    kinds: Vec<Kind>,
     /// At most [`ROWS_KEPT`], with at most [`BYTES_KEPT`].
     rows: Vec<Vec<String>>,
     bytes: usize,
@@ -32,41 +33,49 @@ impl Answer {
         *self = Self { columns, ..Self::default() };
     }
 
+    /// The kind of the next column.
+    pub(super) fn kind(&mut self, kind: Kind) {
+        self.kinds.push(kind);
+    }
+
     /// Counts a row, and keeps it unless it could as well be another.
     pub(super) fn row(&mut self, row: Row<'_>, is_any: bool) {
         self.count += 1;
         if is_any {
             return;
         }
+        let mut kinds = self.kinds.iter().copied();
+        let mut kind = || kinds.next().unwrap_or_default();
         if self.digester.is_none() && self.rows.len() < ROWS_KEPT {
             let mut values = Vec::with_capacity(self.columns);
-            row.for_each(|field| values.push(kept(&field.to_string()).into_owned()));
+            row.for_each(|field| kept(field, kind(), |value| values.push(value.to_owned())));
             self.bytes += values.iter().map(String::len).sum::<usize>();
             if self.bytes <= BYTES_KEPT {
                 self.rows.push(values);
                 return;
             }
         }
-        let digester = self.digester.get_or_insert_with(|| Digester::begin(&self.rows));
-        // Millions of rows may pass through here: most values need no copy.
-        row.for_each(|field| match field {
-            Field::Text(text) if text.len() <= VALUE_BYTES_MAX && answer::is_normal(text.trim_ascii()) => {
-                digester.value(text.trim_ascii());
-            }
-            other => digester.value(kept(&other.to_string()).as_bytes()),
-        });
+        let digester = self.digester.get_or_insert_with(|| Digester::begin(&self.rows, &self.kinds));
+        let mut kinds = self.kinds.iter().copied();
+        let mut kind = || kinds.next().unwrap_or_default();
+        row.for_each(|field| kept(field, kind(), |value| digester.value(value.as_bytes())));
         digester.end_row();
     }
 
     fn known(&self) -> Rows<'_> {
         let digest = self.digester.as_ref().map(|digester| digester.digest().clone());
-        Rows { first: &self.rows, count: self.count, digest }
+        Rows { first: &self.rows, kinds: &self.kinds, count: self.count, digest }
     }
 }
 
-/// A value as it is kept, and as it is in the digest.
-fn kept(value: &str) -> Cow<'_, str> {
-    answer::shortened(answer::normal(value))
+/// Hands on a value as it is kept, and as it is in the digest.
+fn kept(field: Field<'_>, kind: Kind, take: impl FnOnce(&str)) {
+    match field {
+        Field::Null => take("NULL"),
+        // Millions of values may pass through here: most need no copy.
+        Field::Text(text) => take(&kind.keep(text)),
+        Field::Other(value) => take(&kind.keep(value.to_string().as_bytes())),
+    }
 }
 
 /// The first answers of a load to each of its queries, by their places in the set.
@@ -105,12 +114,13 @@ impl Answers {
     pub(super) fn take(&self, names: &[String]) -> Vec<QueryAnswer> {
         let kept = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         let stored = |(place, kept): (u16, Kept)| {
-            let Kept { sql, parameters, answer: Answer { rows, count, digester, .. }, changed } = kept;
-            let digest = digester.unwrap_or_else(|| Digester::begin(&rows)).digest().clone();
+            let Kept { sql, parameters, answer: Answer { kinds, rows, count, digester, .. }, changed } = kept;
+            let digest = digester.unwrap_or_else(|| Digester::begin(&rows, &kinds)).digest().clone();
             Some(QueryAnswer {
                 query: names.get(usize::from(place))?.clone(),
                 sql,
                 parameters: Some(parameters),
+                kinds,
                 rows,
                 count,
                 digest: format!("{:016x}", digest.hash),
@@ -129,6 +139,7 @@ impl Answers {
 mod tests {
     use dyno_engine::request::QueryKind;
     use dyno_engine::workload::Fields;
+    use dyno_results::answer::VALUE_BYTES_MAX;
 
     use super::*;
 
@@ -158,7 +169,7 @@ mod tests {
         for row in rows {
             let mut answer = Answer::default();
             (0..=ROWS_KEPT).for_each(|_| answer.row(Row::from(&Texts(row) as &dyn Fields), false));
-            let all = Digester::begin(&vec![answer.rows[0].clone(); ROWS_KEPT + 1]);
+            let all = Digester::begin(&vec![answer.rows[0].clone(); ROWS_KEPT + 1], &[]);
             assert_eq!(answer.known().digest.as_ref(), Some(all.digest()), "{row:?}");
         }
     }

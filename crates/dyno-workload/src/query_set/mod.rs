@@ -196,6 +196,7 @@ impl Client for QueryClient {
     fn reply(&mut self, part: Reply<'_>) {
         match part {
             Reply::Rows(columns) => self.answer.begin(columns),
+            Reply::Kind(kind) => self.answer.kind(kind),
             Reply::Row(row) => self.answer.row(row, self.queries[self.at].any_rows),
             _ => {}
         }

@@ -10,6 +10,8 @@ pub struct Column<'a> {
     /// Its alias in the statement.
     pub name: Text<'a>,
     pub value_type: ValueType,
+    /// Of a string: it is bytes and no text.
+    pub is_binary: bool,
 }
 
 /// What is needed to read a value of the binary protocol.
@@ -37,10 +39,19 @@ impl ColumnType {
     pub const TIME: Self = Self(11);
     pub const DATETIME: Self = Self(12);
     pub const YEAR: Self = Self(13);
+    pub const BIT: Self = Self(16);
+    pub const JSON: Self = Self(245);
+    pub const DECIMAL: Self = Self(246);
+    /// A text or bytes of any length, also TEXT.
+    pub const BLOB: Self = Self(252);
+    pub const VARCHAR: Self = Self(253);
+    pub const STRING: Self = Self(254);
 }
 
 impl<'a> Column<'a> {
     const UNSIGNED: u16 = 1 << 5;
+    /// The collation of bytes.
+    const BINARY: u16 = 63;
 
     pub(in crate::my) fn parse(payload: &'a [u8]) -> Result<Self, ProtocolError> {
         let mut body = Body::new("a column's description", payload);
@@ -52,12 +63,13 @@ impl<'a> Column<'a> {
         // The column's name in its table.
         body.lenenc_bytes()?;
         let mut fixed = Body::new("a column's description", body.lenenc_bytes()?);
-        // The collation and the width of the widest value.
-        fixed.bytes(6)?;
+        let is_binary = fixed.u16()? == Self::BINARY;
+        // The width of the widest value.
+        fixed.bytes(4)?;
         let column_type = ColumnType(fixed.u8()?);
         let unsigned = fixed.u16()? & Self::UNSIGNED != 0;
         // Digits after the point.
         fixed.u8()?;
-        Ok(Self { name, value_type: ValueType { column_type, unsigned } })
+        Ok(Self { name, value_type: ValueType { column_type, unsigned }, is_binary })
     }
 }

@@ -52,7 +52,7 @@ impl AnswerRows {
                 self.columns = *columns as u32;
             }
             Reply::Complete => self.complete = true,
-            Reply::Column(_) | Reply::Notice(_) | Reply::CopyOut => {}
+            Reply::Column(_) | Reply::Kind(_) | Reply::Notice(_) | Reply::CopyOut => {}
         }
     }
 
