@@ -251,6 +251,8 @@ export interface QueryTimes {
   compared: boolean;
   /** In what the answer is wrong or another one; null where nothing is known of that. */
   differs: string | null;
+  /** What the query's text leaves open, in which its answer is another one; null where there is no such difference. */
+  varies: string | null;
 }
 
 /** How a query was run. */

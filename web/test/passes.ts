@@ -135,6 +135,7 @@ function passesOf(target: string, first: number, count: number, stages: number[]
       validated: null,
       compared: !failed,
       differs: target === "my" && at === 3 ? "the answer is not that of pg: row 2 of 5 differs" : null,
+      varies: null,
     };
   });
   const medians = queries.flatMap(({ median_s }) => median_s ?? []);

@@ -29,6 +29,7 @@ function medians(times: Record<string, number | null>): Passes {
     validated: null,
     compared: false,
     differs: null,
+    varies: null,
   }));
   const answers = { kept: queries.length, known: 0, valid: 0, alike: 0, differ: 0 };
   const half_widths = { total_half_width_s: null, geometric_mean_half_width_s: null, qph_half_width: null };

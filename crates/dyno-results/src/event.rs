@@ -709,6 +709,9 @@ pub struct QueryAnswer {
     pub late_decimals: Option<bool>,
     /// Later answers to the same text that were others.
     pub changed: u64,
+    /// Why a later answer, or a recorded one, is another and both may be right: what the text leaves open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub varies: Option<String>,
     /// Whether it is the answer that is known to be right: that of the workload's specification, or one that was recorded;
     /// `None` where there is none for this text and data.
     pub validated: Option<bool>,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::answer;
+use crate::answer::{self, Compared};
 use crate::document::{Report, Series, StageResult};
 use crate::event::{Answer, QueryFailure, StageKind};
 use crate::speed_up::SpeedUp;
@@ -94,6 +94,8 @@ pub struct QueryTimes {
     /// In what the answer is wrong, differs from those of other targets, of which no more than half have it, or changed from pass
     /// to pass; `None` where nothing is known of that.
     pub differs: Option<String>,
+    /// What its text leaves open, in which its answer is another than a later one, that of another target or a recorded one.
+    pub varies: Option<String>,
 }
 
 /// The passes of a series, not yet against those of others; `None` where its stages are none.
@@ -182,6 +184,7 @@ fn query(series: &Series, passes: &[&StageResult], name: &str, known: &Report) -
         validated: answer.and_then(|answer| answer.answer.validated),
         compared: !counterparts.is_empty(),
         differs: answer.and_then(|answer| differs(answer, &counterparts)),
+        varies: answer.and_then(|answer| varies(answer, &counterparts)),
     }
 }
 
@@ -239,7 +242,9 @@ fn differs(found: &Answer, counterparts: &[&Answer]) -> Option<String> {
         return None;
     }
     let difference = |other: &&Answer| {
-        let differs = answer::difference_of(&other.answer, &found.answer)?;
+        let Compared::Other(differs) = answer::compare_stored(&other.answer, &found.answer) else {
+            return None;
+        };
         Some(format!("the answer is not that of {}: {differs}", other.target))
     };
     let right: Vec<&Answer> = counterparts.iter().copied().filter(|it| is_right(it)).collect();
@@ -248,6 +253,15 @@ fn differs(found: &Answer, counterparts: &[&Answer]) -> Option<String> {
     let like = others.len() - differences.len();
     let is_accepted = if right.is_empty() { 2 * (1 + like) > 1 + others.len() } else { like > 0 };
     differences.into_iter().next().filter(|_| !is_accepted)
+}
+
+/// Why an answer need not be that of another target, or the one to the same text before or after it.
+fn varies(found: &Answer, counterparts: &[&Answer]) -> Option<String> {
+    let why = |other: &&Answer| match answer::compare_stored(&other.answer, &found.answer) {
+        Compared::Varies(why) => Some(why),
+        Compared::Alike | Compared::Other(_) => None,
+    };
+    found.answer.varies.clone().or_else(|| counterparts.iter().find_map(why))
 }
 
 fn processors(series: &Series, known: &Report) -> Option<f64> {

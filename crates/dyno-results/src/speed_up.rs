@@ -84,6 +84,7 @@ mod tests {
             validated: None,
             compared: false,
             differs: name.ends_with('!').then(String::new),
+            varies: None,
         };
         Passes {
             stages: vec![1],

@@ -101,7 +101,7 @@ fn binary(value: &[u8]) -> Cow<'_, str> {
     hexadecimal(value).into()
 }
 
-pub(super) fn hexadecimal(value: &[u8]) -> String {
+fn hexadecimal(value: &[u8]) -> String {
     let mut text = String::with_capacity(2 + 2 * value.len());
     text.push_str(r"\x");
     for byte in value {

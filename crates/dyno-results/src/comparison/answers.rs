@@ -1,7 +1,7 @@
 //! Whether the sides' queries returned the same.
 
 use super::side::Member;
-use crate::answer::{are_comparable, difference_of};
+use crate::answer::{Compared, are_comparable, compare_stored};
 use crate::document::Series;
 use crate::event::QueryAnswer;
 
@@ -14,7 +14,10 @@ pub(super) fn differing<'a>(
     let others = kept(other);
     let against = |one: &'a QueryAnswer| {
         let other = others.iter().find(|it| it.query == one.query).filter(|it| are_comparable(one, it))?;
-        Some((one.query.as_str(), difference_of(one, other)?))
+        match compare_stored(one, other) {
+            Compared::Other(differs) => Some((one.query.as_str(), differs)),
+            Compared::Alike | Compared::Varies(_) => None,
+        }
     };
     kept(base).into_iter().filter_map(against).collect()
 }

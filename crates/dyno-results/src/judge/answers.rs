@@ -1,4 +1,4 @@
-//! `answer-differs`, `not-validated` and `too-few-repeats`: how far the times of a query set can be believed.
+//! `answer-differs`, `answer-varies`, `not-validated` and `too-few-repeats`: how far the times of a query set can be believed.
 
 use super::evidence::series_subject;
 use crate::answer::AS_RECORDED;
@@ -12,6 +12,7 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
         let found = series.passes.as_ref().map(|passes| {
             [
                 differs(report, series, passes),
+                varies(report, series, passes),
                 not_validated(report, series, passes),
                 few(report, series, passes),
             ]
@@ -47,6 +48,24 @@ fn differs(report: &Report, series: &Series, passes: &Passes) -> Option<Finding>
             "do not use the times of these queries: look at the data and at the product's known errors"
                 .to_owned();
         finding(report, series, ("answer-differs", Severity::Invalid), [evidence, advice])
+    })
+}
+
+fn varies(report: &Report, series: &Series, passes: &Passes) -> Option<Finding> {
+    let told = |query: &QueryTimes| {
+        let why = query.varies.as_ref().filter(|_| query.differs.is_none())?;
+        Some(format!("{}: {why}", query.query))
+    };
+    let varying: Vec<String> = passes.queries.iter().filter_map(told).collect();
+    (!varying.is_empty()).then(|| {
+        let evidence = format!(
+            "answers differ in what the text of their query leaves open, and agree in everything else: {}",
+            first_few(&varying)
+        );
+        let advice =
+            "the times stand; give the query an order without ties to have all of its answer compared"
+                .to_owned();
+        finding(report, series, ("answer-varies", Severity::Note), [evidence, advice])
     })
 }
 

@@ -37,7 +37,7 @@ pub(super) fn hand_on_names(metadata: &Item, rows: &mut dyn RowSink) {
     let columns = metadata.list(&[2, 1]).iter();
     let names: Vec<String> = columns.clone().map(|column| column.string(&[1]).unwrap_or_default()).collect();
     rows.columns(&names.iter().map(String::as_str).collect::<Vec<_>>());
-    rows.kinds(&columns.map(|column| kind(column)).collect::<Vec<_>>());
+    rows.kinds(&columns.map(kind).collect::<Vec<_>>());
 }
 
 /// By the number of a type in `TTypeId`, which stands in the only entry of a column's description.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use dyno_engine::workload::{Field, Row};
-use dyno_results::answer::{self, Digester, Kind, Rows, Tolerance};
+use dyno_results::answer::{self, Compared, Digester, Kind, Rows};
 use dyno_results::event::QueryAnswer;
 
 use super::Query;
@@ -89,6 +89,8 @@ struct Kept {
     answer: Answer,
     /// Further answers to the same text that were others.
     changed: u64,
+    /// Why one was another, and both may be right.
+    varies: Option<String>,
 }
 
 impl Answers {
@@ -100,11 +102,14 @@ impl Answers {
         match kept.get_mut(place) {
             None => {
                 let (sql, parameters) = (sql.into_owned(), parameters.clone());
-                kept.insert(*place, Kept { sql, parameters, answer: found, changed: 0 });
+                kept.insert(*place, Kept { sql, parameters, answer: found, changed: 0, varies: None });
             }
             Some(first) if first.sql == sql => {
-                let differs = answer::difference(&first.answer.known(), &found.known(), Tolerance::Engines);
-                first.changed += u64::from(differs.is_some());
+                match answer::compare(&first.sql, &first.answer.known(), &found.known()) {
+                    Compared::Alike => {}
+                    Compared::Varies(why) => first.varies = Some(why),
+                    Compared::Other(_) => first.changed += 1,
+                }
             }
             Some(_) => {}
         }
@@ -114,7 +119,13 @@ impl Answers {
     pub(super) fn take(&self, names: &[String]) -> Vec<QueryAnswer> {
         let kept = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         let stored = |(place, kept): (u16, Kept)| {
-            let Kept { sql, parameters, answer: Answer { kinds, rows, count, digester, .. }, changed } = kept;
+            let Kept {
+                sql,
+                parameters,
+                answer: Answer { kinds, rows, count, digester, .. },
+                changed,
+                varies,
+            } = kept;
             let digest = digester.unwrap_or_else(|| Digester::begin(&rows, &kinds)).digest().clone();
             Some(QueryAnswer {
                 query: names.get(usize::from(place))?.clone(),
@@ -128,6 +139,7 @@ impl Answers {
                 columns: Some(digest.columns),
                 late_decimals: Some(digest.late_decimals),
                 changed,
+                varies,
                 ..QueryAnswer::default()
             })
         };
@@ -139,7 +151,7 @@ impl Answers {
 mod tests {
     use dyno_engine::request::QueryKind;
     use dyno_engine::workload::Fields;
-    use dyno_results::answer::VALUE_BYTES_MAX;
+    use dyno_results::answer::{Tolerance, VALUE_BYTES_MAX};
 
     use super::*;
 
@@ -226,5 +238,33 @@ mod tests {
         assert_eq!(only.count, 1);
         assert_eq!(only.parameters.as_deref(), Some(&["1".to_owned()][..]));
         assert!(answers.take(&["Q".to_owned()]).is_empty());
+    }
+
+    #[test]
+    fn what_the_text_leaves_open_is_no_other_answer() {
+        let kept = |sql: &str, values: [&str; 2]| {
+            let answers = Answers::default();
+            for value in values {
+                let (sql, parameters, setting) = (sql.to_owned(), Vec::new(), None);
+                let query =
+                    Query { place: 0, setting, sql, parameters, kind: QueryKind::Read, any_rows: false };
+                answers.keep(&query, rows_of([value.to_owned()].into_iter()));
+            }
+            let kept = answers.take(&["Q".to_owned()]);
+            (kept[0].changed, kept[0].varies.clone())
+        };
+        let why = "its LIMIT has no ORDER BY".to_owned();
+        assert_eq!(kept("SELECT a FROM t LIMIT 1", ["1", "2"]), (0, Some(why)));
+        assert_eq!(kept("SELECT a FROM t LIMIT 1", ["1", "1"]), (0, None));
+        assert_eq!(kept("SELECT a FROM t ORDER BY a LIMIT 1", ["1", "2"]), (1, None));
+    }
+
+    #[test]
+    fn a_value_is_kept_by_the_kind_of_its_column() {
+        let mut answer = Answer::default();
+        answer.begin(3);
+        [Kind::Text, Kind::Padded, Kind::Binary].into_iter().for_each(|kind| answer.kind(kind));
+        answer.row(Row::from(&Texts(&["NULL", "a  ", "a"]) as &dyn Fields), false);
+        assert_eq!(answer.rows, [["'NULL'", "a", "\\x61"]]);
     }
 }

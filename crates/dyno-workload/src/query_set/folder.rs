@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use dyno_engine::request::QueryKind;
 use dyno_engine::workload::Workload;
+use dyno_results::answer;
 use dyno_results::event::QueryAnswer;
 use dyno_target::connection::Connection;
 use thiserror::Error;
@@ -49,6 +50,11 @@ pub enum QueryFolderError {
          value into the file as the server reads it"
     )]
     Backslash { file: String, line: usize, name: String },
+    #[error(
+        "{file}.sql has the comment `{said}`, which means nothing here: how answers are compared is said by `{}` or `{}`",
+        answer::SAID[0], answer::SAID[1]
+    )]
+    Said { file: String, said: String },
     #[error("no query has a parameter :{0}, for which -D {0}=… gives a value")]
     Unused(String),
 }
@@ -95,7 +101,16 @@ impl QueryFolder {
                 return Err(QueryFolderError::Several(name.clone()));
             }
             let kind = text::kind(&replaced.sql);
-            let (sql, parameters) = (replaced.sql, replaced.values);
+            let (mut sql, parameters) = (replaced.sql, replaced.values);
+            for said in text::directives(text) {
+                if !answer::SAID.contains(&said) {
+                    return Err(QueryFolderError::Said { file: name.clone(), said: said.to_owned() });
+                }
+                // It is stored with the text, for all that is compared with the answer later.
+                if !sql.contains(said) {
+                    sql.insert_str(0, &format!("-- {said}\n"));
+                }
+            }
             Ok(Query { place, setting: None, sql, parameters, kind, any_rows: false })
         };
         let queries = (0..).zip(texts).map(query).collect::<Result<Arc<[Query]>, _>>()?;
@@ -205,6 +220,25 @@ mod tests {
         );
         let unused = refused(&[("n", "5"), ("day", "x"), ("dya", "x")]);
         assert_eq!(unused, "no query has a parameter :dya, for which -D dya=… gives a value");
+    }
+
+    #[test]
+    fn a_comment_says_how_answers_are_compared() {
+        let sql = |text: &str| folder(&[("a", text)]).map(|folder| folder.queries[0].sql.clone());
+        let expected = "-- dyno: compare count only\nselect 1";
+        assert_eq!(sql("-- who\n-- dyno: compare count only\nselect 1;").unwrap(), expected);
+        assert_eq!(
+            sql("/* dyno: compare unordered */ select 1").unwrap(),
+            "-- dyno: compare unordered\nselect 1"
+        );
+        // It stands in the statement already.
+        assert_eq!(
+            sql("select 1 -- dyno: compare unordered").unwrap(),
+            "select 1 -- dyno: compare unordered"
+        );
+        assert_eq!(sql("select 'dyno: compare nothing'").unwrap(), "select 'dyno: compare nothing'");
+        let refused = sql("-- dyno: compare nothing\nselect 1").unwrap_err().to_string();
+        assert!(refused.starts_with("a.sql has the comment `dyno: compare nothing`"), "{refused}");
     }
 
     #[test]

@@ -56,6 +56,15 @@ pub(super) fn statement(text: &str) -> Result<&str, NoQuery> {
     if several { Err(NoQuery::Several) } else { Ok(text.trim()) }
 }
 
+/// The comments of a text that say how answers to it are compared, without what precedes `dyno:`.
+pub(super) fn directives<'t>(text: &'t str) -> impl Iterator<Item = &'t str> {
+    let said = |(piece, text): (Piece, &'t str)| {
+        let bare = text.trim_start_matches(['-', '#', '/', '*', ' ', '\t']).trim_end_matches("*/").trim();
+        (piece == Piece::Comment && bare.starts_with("dyno:")).then_some(bare)
+    };
+    readable_pieces(text).into_iter().filter_map(said)
+}
+
 /// The statements of a text, without the semicolons between them; those that are empty are left out.
 pub(crate) fn statements(text: &str) -> Vec<String> {
     let mut all = vec![String::new()];

@@ -114,6 +114,29 @@ fn an_answer_that_is_right_is_never_the_one_that_differs() {
 }
 
 #[test]
+fn an_answer_that_differs_in_what_its_text_leaves_open_is_a_note() {
+    let answers = |sql: &str, one: &str, other: &str| {
+        [("pg", one), ("my", other)].map(|(target, value)| {
+            let mut answer = answer(target, value);
+            answer.answer.sql = sql.to_owned();
+            answer
+        })
+    };
+    let report = run(&["pg", "my"], 3, answers("SELECT a FROM t LIMIT 1", "a", "b").to_vec());
+    must_be_silent(&report, "answer-differs");
+    let passes = report.series[0].passes.as_ref().unwrap();
+    assert_eq!(passes.queries[0].varies.as_deref(), Some("its LIMIT has no ORDER BY"));
+    assert_eq!((passes.answers.differ, passes.speed_ups[0].mean), (0, Some(1.0)));
+    let found: Vec<Finding> = judge(&report).into_iter().filter(|it| it.code == "answer-varies").collect();
+    assert_eq!((found.len(), found[0].severity), (2, Severity::Note));
+    assert!(found[0].evidence.ends_with("only: its LIMIT has no ORDER BY"), "{}", found[0].evidence);
+    // The text determines it.
+    let report = run(&["pg", "my"], 3, answers("SELECT a FROM t ORDER BY a LIMIT 1", "a", "b").to_vec());
+    must_be_silent(&report, "answer-varies");
+    assert!(judge(&report).iter().any(|it| it.code == "answer-differs"));
+}
+
+#[test]
 fn an_answer_that_is_wrong_or_changes_is_found() {
     let mut wrong = answer("pg", "1");
     (wrong.answer.validated, wrong.answer.wrong) = (Some(false), Some("it has 1 rows instead of 4".into()));

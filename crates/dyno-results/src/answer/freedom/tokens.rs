@@ -1,0 +1,76 @@
+//! The words and signs of a query's text, without comments.
+
+/// A word, a number, a text in quotes or a sign.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Token<'a> {
+    pub(super) text: &'a str,
+    /// Brackets that are open around it; its own do not count.
+    pub(super) depth: usize,
+}
+
+impl Token<'_> {
+    /// Whether it is this word, in small letters, without quotes.
+    pub(super) fn is_word(self, word: &str) -> bool {
+        self.text.eq_ignore_ascii_case(word)
+    }
+
+    /// Whether it begins with one of these.
+    pub(super) fn is_word_that_begins(self, beginnings: &[&str]) -> bool {
+        let word = self.text.to_ascii_lowercase();
+        beginnings.iter().any(|beginning| word.starts_with(beginning))
+    }
+
+    /// A word, or a name in quotes.
+    pub(super) fn is_name(self) -> bool {
+        self.text.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '"' | '`'))
+    }
+
+    /// A number or a text.
+    pub(super) fn is_value(self) -> bool {
+        self.text.starts_with(|c: char| c.is_ascii_digit() || c == '\'')
+    }
+
+    /// Whether it is the same name, whatever its quotes, or the same.
+    pub(super) fn is_like(self, other: &Self) -> bool {
+        let bare = |token: Self| token.text.trim_matches(['"', '`']);
+        self.text == other.text || (self.is_name() && bare(self).eq_ignore_ascii_case(bare(*other)))
+    }
+}
+
+/// Reads a text into its tokens.
+pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
+    let (mut found, mut depth, mut rest) = (Vec::new(), 0_usize, text);
+    while let Some(first) = rest.chars().next() {
+        let behind =
+            |from: usize, end: &str| rest[from..].find(end).map_or(rest.len(), |at| from + at + end.len());
+        let length = match first {
+            '-' if rest.starts_with("--") => {
+                rest = &rest[behind(2, "\n")..];
+                continue;
+            }
+            '/' if rest.starts_with("/*") => {
+                rest = &rest[behind(2, "*/")..];
+                continue;
+            }
+            c if c.is_whitespace() => {
+                rest = &rest[c.len_utf8()..];
+                continue;
+            }
+            '\'' | '"' | '`' => behind(1, &first.to_string()),
+            c if c.is_alphanumeric() || c == '_' => {
+                let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+                rest.find(|c: char| !is_part(c)).unwrap_or(rest.len())
+            }
+            c => c.len_utf8(),
+        };
+        if matches!(first, ')' | ']') {
+            depth = depth.saturating_sub(1);
+        }
+        found.push(Token { text: &rest[..length], depth });
+        if matches!(first, '(' | '[') {
+            depth += 1;
+        }
+        rest = &rest[length..];
+    }
+    found
+}
