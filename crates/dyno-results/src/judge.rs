@@ -30,6 +30,7 @@ mod shared_host;
 mod spilling;
 mod stats_missing;
 mod too_short;
+mod unpaired;
 
 pub(crate) use self::noisy_host::CODE as NOISY_HOST;
 use crate::document::Report;
@@ -54,6 +55,7 @@ const RULES: &[Rule] = &[
     peak_not_reached::judge,
     rate_not_met::judge,
     pool_bound::judge,
+    unpaired::judge,
     noisy::judge,
     too_short::judge,
     contention::judge,
@@ -67,7 +69,8 @@ const RULES: &[Rule] = &[
 ];
 
 /// Rules that tell of what may still come while a run goes on.
-const OF_THE_END: &[Rule] = &[answers::judge, peak_not_reached::judge, noisy::judge, too_short::judge];
+const OF_THE_END: &[Rule] =
+    &[answers::judge, peak_not_reached::judge, unpaired::judge, noisy::judge, too_short::judge];
 
 /// Findings of a run that goes on, the gravest first: what only its end can tell is left out.
 #[must_use]

@@ -49,8 +49,8 @@ pub(crate) struct Flags {
     pub(crate) variant: Vec<String>,
 
     /// Loads that run at the same time on each target, each with a name: `oltp=tpcb/tpcb-like,clients=8`, and
-    /// `report=./big.sql,clients=1` for a file of SQL. One without an end of its own (a duration, a ladder, …) lasts as long
-    /// as the others
+    /// `report=./big.sql,clients=1` for a file of SQL. One without a course of its own (a duration, a ladder, …) lasts as long
+    /// as the others; options of a course outside --stream are for the others then
     #[arg(long, value_name = "NAME=WORKLOAD,OPTION=VALUE,…", help_heading = "Workload")]
     pub(crate) stream: Vec<String>,
 
@@ -164,11 +164,13 @@ impl Flags {
             }
             phase.together &= !alone;
             *phase = merged(&self.phase, phase)?;
-            for stream in &mut phase.streams {
+            let loads = streams::loads_beside(&self.load.load, &phase.streams);
+            for (stream, load) in phase.streams.iter_mut().zip(loads) {
+                let options = StreamSpec { load, ..self.options_for(stream) };
                 // What is said of one stream goes before what is said of all.
                 *stream = match self.stream.is_empty() {
-                    true => over(&self.load, stream)?,
-                    false => over(stream, &self.load_beside(stream))?,
+                    true => over(&options, stream)?,
+                    false => over(stream, &options)?,
                 };
                 if named_targets {
                     let names: Vec<&str> = spec
@@ -190,12 +192,13 @@ impl Flags {
         merged(&self.run, &spec)
     }
 
-    /// What the options say of a stream that is named beside them: values of variables only of one that can have some.
-    fn load_beside(&self, stream: &StreamSpec) -> StreamSpec {
-        let takes_values = stream
-            .workload
-            .as_deref()
-            .is_some_and(|workload| SqlScript::is_named(workload) || QueryFolder::is_named(workload));
+    /// What the options say of a stream beside its load: of several, values of variables only of one that can have some.
+    fn options_for(&self, stream: &StreamSpec) -> StreamSpec {
+        let takes_values = self.stream.is_empty()
+            || stream
+                .workload
+                .as_deref()
+                .is_some_and(|workload| SqlScript::is_named(workload) || QueryFolder::is_named(workload));
         let define = if takes_values { self.load.define.clone() } else { Vec::new() };
         StreamSpec { define, ..self.load.clone() }
     }

@@ -11,6 +11,7 @@ mod plans;
 mod saturated;
 mod several_targets;
 mod sqlite;
+mod unpaired;
 
 use super::*;
 use crate::document::Percentiles;
@@ -607,6 +608,7 @@ fn every_code_is_documented() {
         include_str!("spilling.rs"),
         include_str!("stats_missing.rs"),
         include_str!("too_short.rs"),
+        include_str!("unpaired.rs"),
     ];
     assert_eq!(rules.len(), RULES.len());
     // Found where runs are compared, and documented among the others.

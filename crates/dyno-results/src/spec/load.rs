@@ -209,6 +209,20 @@ impl LoadSpec {
         Self { clients, transactions: Some(pass), ..self.clone() }.course(quick, beside)
     }
 
+    /// The same without what says how it changes and when it ends.
+    #[must_use]
+    pub fn without_course(self) -> Self {
+        Self {
+            clients: self
+                .clients
+                .filter(|clients| matches!(clients, Clients::Ladder(rungs) if rungs.len() == 1)),
+            rate: self.rate.filter(|rate| !rate.is_ramp()),
+            arrivals: self.arrivals,
+            think_time: self.think_time,
+            ..Self::default()
+        }
+    }
+
     /// Whether it is one number of clients, neither stepped up to nor held.
     #[must_use]
     pub fn is_steady(&self) -> bool {

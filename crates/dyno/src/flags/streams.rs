@@ -61,6 +61,21 @@ pub(super) fn stream(text: &str) -> Result<StreamSpec, Failure> {
     Ok(StreamSpec { name: Some(name.to_owned()), workload: Some(workload.to_owned()), ..spec })
 }
 
+/// What options say of the load of each of several streams. Options of a course, such as `--step` and `--hold`, are for the
+/// streams that have a course of their own: the others accompany those, as they do without the options. If no stream has one, they
+/// are for all.
+pub(super) fn loads_beside(options: &LoadSpec, streams: &[StreamSpec]) -> Vec<LoadSpec> {
+    let steady = options.clone().without_course();
+    let accompany: Vec<bool> = streams
+        .iter()
+        .map(|stream| stream.load.clone().or(steady.clone()))
+        .map(|load| load.course(false, true).is_ok_and(|course| course.ends_with_others()))
+        .collect();
+    let all = accompany.iter().all(|accompanies| *accompanies);
+    let of = |accompanies| if accompanies && !all { steady.clone() } else { options.clone() };
+    accompany.into_iter().map(of).collect()
+}
+
 /// Numbers and truths as such; all else is text, which each field reads by itself.
 fn value(text: String) -> Value {
     match text.as_str() {

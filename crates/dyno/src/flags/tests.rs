@@ -43,6 +43,29 @@ fn the_document_has_every_field_and_its_examples_can_be_run() {
 }
 
 #[test]
+fn options_of_a_course_over_a_file_are_for_the_streams_that_have_one() {
+    let streams = |first: &str| {
+        let text = format!(
+            "version = 1\n[[phases]]\n[[phases.streams]]\nworkload = \"tpcb/tpcb-like\"\nload = {{ {first} }}\n\
+             [[phases.streams]]\nworkload = \"tpcb/select-only\"\nload = {{ clients = \"1\" }}\n"
+        );
+        let (step, hold) = (Some("3s".parse().unwrap()), Some("4s".parse().unwrap()));
+        let typed = LoadSpec { step, hold, ..LoadSpec::default() };
+        let load = StreamSpec { load: typed, ..StreamSpec::default() };
+        let spec = Flags { load, ..Flags::default() }.specification(None, Some(parse("x", &text).unwrap()));
+        let streams = spec.unwrap().phases.remove(0).streams;
+        streams
+            .into_iter()
+            .map(|stream| stream.load.step.is_some() && stream.load.hold.is_some())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(streams("clients = \"1,2,4\""), [true, false]);
+    assert_eq!(streams("ramp = \"1..9\""), [true, false]);
+    // None of them has one.
+    assert_eq!(streams("clients = \"4\""), [true, true]);
+}
+
+#[test]
 fn every_option_of_a_run_says_what_it_is_for() {
     let cli = Cli::command();
     let run = cli.find_subcommand("run").unwrap();

@@ -164,6 +164,18 @@ fn streams_of_a_phase_have_names_and_at_least_one_has_an_end() {
     assert_eq!(ends(mixed), named(false, false), "somebody must have an end");
     assert_eq!(ends(&mixed.replace("clients=8", "clients=1,2,4")), named(false, true));
     assert_eq!(ends(&format!("{mixed} --duration 5s")), named(false, false));
+    let ladder = mixed.replace("clients=8", "clients=1,2,4,8");
+    let alike = [
+        format!("{ladder} --step 3s --hold 3s"),
+        mixed.replace("clients=8", "ramp=1..9") + " --step 3s --hold 3s --to-the-end",
+        mixed.replace("clients=8", "duration=9s") + " --duration 5s",
+        mixed.replace(",clients=8", "") + " --ramp 1..9 --step 3s",
+        mixed.replace(",clients=8", "") + " --clients 1,2,4 --think-time 1ms",
+        mixed.replace(",clients=8", "") + " --transactions 5",
+    ];
+    for line in alike {
+        assert_eq!(ends(&line), named(false, true), "{line}");
+    }
     let held = plan("events/ingest --together --ramp pg=1..200 --clients my=40").unwrap();
     let stream = &held.phases[0].streams[0];
     assert!(matches!(stream.course("pg"), Course::Ramp(_)) && stream.course("my").ends_with_others());
