@@ -7,6 +7,8 @@ use std::io::{self, Write};
 use dyno_results::document::{LoadColumns, Metric, StageResult, Timeline};
 use jiff::{SignedDuration, Timestamp};
 
+use crate::text::visible;
+
 /// Columns before those of telemetry, with their units.
 const COLUMNS: [&str; 21] = [
     "target",
@@ -197,8 +199,10 @@ impl CsvLine {
     }
 
     fn text(&mut self, text: &str) {
+        let is_formula = text.starts_with(FORMULA);
+        let text = &*visible(text);
         let field = self.field();
-        if text.starts_with(FORMULA) {
+        if is_formula {
             field.push_str(&format!("\"'{}\"", text.replace('"', "\"\"")));
         } else if text.contains([',', '"', '\r', '\n']) {
             field.push_str(&format!("\"{}\"", text.replace('"', "\"\"")));
@@ -320,6 +324,8 @@ mod tests {
             ("+1", "\"'+1\""),
             ("-1", "\"'-1\""),
             ("@a", "\"'@a\""),
+            // What a terminal would obey, or that reorders what is beside it.
+            ("a\u{1b}[2J\u{9b}2J\u{202e}b", "a\\e[2J\\u{9b}2J\\u{202e}b"),
         ] {
             let load = std::borrow::Cow::Owned(LoadColumns::default());
             let text = written(

@@ -15,6 +15,8 @@ use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use serde_json::{Number, Value};
 
+use crate::text::visible_lines;
+
 /// The page up to the place of the report, and after it.
 #[cfg(feature = "page")]
 const TEMPLATE: Option<[&str; 2]> = Some([
@@ -85,13 +87,29 @@ pub(crate) fn document(report: &Report) -> Result<Value, serde_json::Error> {
         round_timelines(timelines);
     }
     keep_seed_exact(&mut document);
+    make_visible(&mut document);
     Ok(document)
+}
+
+/// Makes characters visible that would reorder or hide others of the page, as on a terminal.
+fn make_visible(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let Cow::Owned(visible) = visible_lines(text) {
+                *text = visible;
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(make_visible),
+        Value::Object(fields) => fields.values_mut().for_each(make_visible),
+        _ => {}
+    }
 }
 
 /// Pieces of timelines, rounded as in [`document`].
 pub(crate) fn timelines(timelines: &[Timeline<'_>]) -> Result<Value, serde_json::Error> {
     let mut timelines = serde_json::to_value(timelines)?;
     round_timelines(&mut timelines);
+    make_visible(&mut timelines);
     Ok(timelines)
 }
 
@@ -323,16 +341,24 @@ mod tests {
     }
 
     #[test]
+    fn characters_that_reorder_others_are_visible_in_the_page() {
+        let mut document = serde_json::json!({"a": ["x\u{9b}\u{200f}y\nz", 1], "b": {"c": "\u{61c}é"}});
+        make_visible(&mut document);
+        assert_eq!(document, serde_json::json!({"a": ["x\\u{9b}\\u{200f}y\nz", 1], "b": {"c": "\\u{61c}é"}}));
+    }
+
+    #[test]
     fn no_text_can_leave_the_script_element() {
         let json = inline_json(&report()).unwrap();
         assert!(!json.contains('<'));
+        let shown = &*visible_lines(HOSTILE);
 
         let document: Value = serde_json::from_str(&json).unwrap();
-        assert_eq!(document["run"]["name"], HOSTILE);
-        assert_eq!(document["run"]["spec"]["about"], HOSTILE);
-        assert_eq!(document["targets"][0]["url"], HOSTILE);
-        assert_eq!(document["settings"][0]["rows"][0]["value"], HOSTILE);
-        assert_eq!(document["notices"][0]["text"], HOSTILE);
+        assert_eq!(document["run"]["name"], shown);
+        assert_eq!(document["run"]["spec"]["about"], shown);
+        assert_eq!(document["targets"][0]["url"], shown);
+        assert_eq!(document["settings"][0]["rows"][0]["value"], shown);
+        assert_eq!(document["notices"][0]["text"], shown);
     }
 
     #[test]

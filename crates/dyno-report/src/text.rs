@@ -37,6 +37,14 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The same, but the breaks of lines stay.
+pub(crate) fn visible_lines(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(|character| character != '\n' && is_treacherous(character)) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.split('\n').map(visible).collect::<Vec<_>>().join("\n"))
+}
+
 /// Control characters (C0, DEL, C1), line separators, and what reorders or hides the text around it.
 pub(crate) fn is_treacherous(character: char) -> bool {
     character.is_control()

@@ -10,7 +10,8 @@ use std::path::Path;
 use clap::Args;
 use dyno_results::event::HookTime;
 use dyno_results::spec::{
-    self, EmbeddedSpec, HookSpec, LoadSpec, PhaseSpec, RunSpec, StreamSpec, SystemSpec, TargetSpec,
+    self, Definition, EmbeddedSpec, HookSpec, LoadSpec, PhaseSpec, RunSpec, StreamSpec, SystemSpec,
+    TargetSpec,
 };
 use dyno_workload::benchmark::{QueryFolder, SqlScript};
 use dyno_workload::registry::{self, DataOptions, UnknownWorkload};
@@ -327,7 +328,10 @@ fn over(first: &StreamSpec, second: &StreamSpec) -> Result<StreamSpec, Failure> 
     // Another load is one for all systems.
     let systems = if load == LoadSpec::default() { second.systems.clone() } else { BTreeMap::new() };
     let below = StreamSpec { load: LoadSpec::default(), connections, systems, ..second.clone() };
-    let above = StreamSpec { load: LoadSpec::default(), ..first.clone() };
+    let is_said = |other: &Definition| first.define.iter().any(|said| said.name == other.name);
+    let defined = second.define.iter().filter(|other| !is_said(other)).chain(&first.define);
+    let define = defined.cloned().collect();
+    let above = StreamSpec { load: LoadSpec::default(), define, ..first.clone() };
     Ok(StreamSpec { load: load.or(second.load.clone()), ..merged(&above, &below)? })
 }
 

@@ -32,6 +32,7 @@ const INCOMPLETE: u8 = 2;
 const INVALID: u8 = 3;
 
 fn main() -> ExitCode {
+    secrets::remember_environment();
     if let Some(arguments) = arguments_of("pgbench") {
         return ExitCode::from(pgbench::main(arguments));
     }

@@ -18,6 +18,7 @@ use dyno_workload::benchmark::{QueryFolder, Series, SqlScript};
 pub(crate) use self::hooks::{Action, HookPlan, HookStage};
 pub(crate) use self::systems::{SystemPlan, TargetSource, capabilities};
 use crate::failure::Failure;
+use crate::secrets;
 
 /// A resolved run.
 #[derive(Debug)]
@@ -110,6 +111,8 @@ impl Plan {
             asked.host_metrics.clone_from(&resolved.host_metrics);
         }
         asked.hooks.clone_from(&spec.hooks);
+        secrets::leave_out(&mut asked);
+        secrets::leave_out(&mut spec);
         Ok(Self { spec: asked, resolved: spec, systems, phases, hooks, seed })
     }
 

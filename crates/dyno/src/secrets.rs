@@ -3,16 +3,32 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use dyno_results::event::{Event, Notice};
+use dyno_results::spec::{Definition, RunSpec};
 use dyno_target::settings;
 use dyno_target::settings::without_password;
 use dyno_wire::endpoint::Password;
+use serde_json::Value;
 
 /// What stands for a password.
 const HIDDEN: &str = "***";
 /// A shorter password is hidden only where it can be told by what stands before it: `-c 4` is no secret.
 const KNOWN_LENGTH_MIN: usize = 4;
 
-/// The passwords of the targets, which are hidden wherever they stand alone.
+/// Passwords that tell nothing, because they are words of every text: hidden only where a name says what they are.
+const COMMON: [&str; 12] = [
+    "password", "secret", "token", "postgres", "mysql", "root", "default", "admin", "user", "test", "true",
+    "false",
+];
+/// Fields of events that name something else of the run.
+const NAMES: [&str; 14] = [
+    "event", "run", "target", "series", "workload", "name", "kind", "product", "source", "step", "types",
+    "query", "code", "digest",
+];
+
+/// What is known to be a secret, which is hidden wherever it stands alone.
 static KNOWN: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// Whether something was hidden in a text.
@@ -20,22 +36,134 @@ pub(crate) fn is_hidden(text: &str) -> bool {
     text.contains(HIDDEN)
 }
 
-/// Has a target's passwords hidden from now on. One that is also the name of its user or database is no secret there.
+/// Has a target's passwords hidden from now on, and how HTTP sends them. One that is also the name of its user or database is
+/// no secret there.
 pub(crate) fn remember<'a>(passwords: impl IntoIterator<Item = &'a Password>, user: &str, database: &str) {
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    for password in passwords {
-        let text = password.reveal();
-        let is_name = text == user || text == database;
-        if text.len() >= KNOWN_LENGTH_MIN && !is_name && !known.iter().any(|other| other == text) {
-            known.push(text.to_owned());
+    for text in passwords.into_iter().map(Password::reveal) {
+        if text != user && text != database {
+            learn(text);
         }
+        learn(STANDARD.encode(format!("{user}:{text}")).trim_end_matches('='));
+    }
+}
+
+/// The same of the variables of the environment that hold a secret by their names.
+pub(crate) fn remember_environment() {
+    for (name, value) in std::env::vars_os() {
+        if settings::is_secret(&name.to_string_lossy()) {
+            learn(&value.to_string_lossy());
+        }
+    }
+}
+
+fn learn(secret: &str) {
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_common = COMMON.iter().any(|word| secret.eq_ignore_ascii_case(word));
+    if secret.len() >= KNOWN_LENGTH_MIN && !is_common && !known.iter().any(|other| other == secret) {
+        known.push(secret.to_owned());
     }
     // One may begin with another: then the whole of it is hidden.
     known.sort_by_key(|password| std::cmp::Reverse(password.len()));
 }
 
+/// Takes the secrets out of a specification that is stored: values of variables that hold one by their names, and texts of SQL with
+/// one in them, which are read from their files again. From now on the values are hidden elsewhere, too.
+pub(crate) fn leave_out(spec: &mut RunSpec) {
+    let streams = || spec.phases.iter().flat_map(|phase| &phase.streams);
+    for Definition { name, value } in streams().flat_map(|stream| &stream.define) {
+        if is_secret_variable(name) && value != HIDDEN {
+            learn(value);
+        }
+    }
+    for stream in spec.phases.iter_mut().flat_map(|phase| &mut phase.streams) {
+        for Definition { name, value } in &mut stream.define {
+            if is_secret_variable(name) || without_known(value) != *value {
+                HIDDEN.clone_into(value);
+            }
+        }
+        stream.script = stream.script.take().filter(|text| without_known(text) == **text);
+        if stream.queries.values().any(|text| without_known(text) != **text) {
+            stream.queries.clear();
+        }
+    }
+}
+
+/// Whether a value is no value: it was a secret, and was not stored.
+pub(crate) fn was_left_out(value: &str) -> bool {
+    value == HIDDEN
+}
+
+/// Words of a server, of a library or of dyno about them, without secrets: those that are known, and what a name, a URL or a
+/// header says to be one.
+pub(crate) fn hidden_in_words(text: &str) -> String {
+    let known = without_known(text);
+    known.split('\n').map(|line| without_header(&without_password(line))).collect::<Vec<_>>().join("\n")
+}
+
+/// A line without what stands behind `Basic` and `Bearer`, as in the header `Authorization`.
+fn without_header(line: &str) -> String {
+    let mut shown = String::with_capacity(line.len());
+    let mut follows = false;
+    for word in line.split_inclusive(' ') {
+        let bare = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+        // A word of a sentence is no credential.
+        let is_credential =
+            bare.len() > 7 && bare.bytes().any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
+        shown.push_str(&if follows && is_credential { word.replace(bare, HIDDEN) } else { word.to_owned() });
+        follows = ["basic", "bearer"].iter().any(|scheme| bare.eq_ignore_ascii_case(scheme));
+    }
+    shown
+}
+
+/// An event as it may be stored and shown: without secrets that are known, and where it has words of a server also without
+/// those that can be told.
+pub(crate) fn hidden_in_event(event: Event) -> Event {
+    let hide: fn(&str) -> String = match &event {
+        // Numbers, each second.
+        Event::Interval(_) | Event::Sample(_) => return event,
+        Event::Notice(_)
+        | Event::QueryFailure(_)
+        | Event::TargetLost(_)
+        | Event::NotDone(_)
+        | Event::ServerChanged(_)
+        | Event::Check(_)
+        | Event::Hook(_)
+        | Event::Finished(_) => hidden_in_words,
+        _ => without_known,
+    };
+    let Ok(mut body) = serde_json::to_value(&event) else { return event };
+    if !hide_in(&mut body, hide) {
+        return event;
+    }
+    let kind = event.kind();
+    serde_json::from_value(body).unwrap_or_else(|_| {
+        let text = format!("an event of the kind {kind} named a secret and is left out");
+        Event::Notice(Notice { target: None, stage: None, text })
+    })
+}
+
+/// Hides in all texts but names; whether anything was hidden.
+fn hide_in(value: &mut Value, hide: fn(&str) -> String) -> bool {
+    match value {
+        Value::String(text) => {
+            let hidden = hide(text);
+            let has_changed = hidden != *text;
+            *text = hidden;
+            has_changed
+        }
+        Value::Array(values) => {
+            values.iter_mut().map(|value| hide_in(value, hide)).filter(|hidden| *hidden).count() > 0
+        }
+        Value::Object(fields) => {
+            let texts = fields.iter_mut().filter(|(name, _)| !NAMES.contains(&name.as_str()));
+            texts.map(|(_, value)| hide_in(value, hide)).filter(|hidden| *hidden).count() > 0
+        }
+        _ => false,
+    }
+}
+
 /// `text` without the passwords that are known, where they are no part of a longer word.
-fn without_known(text: &str) -> String {
+pub(crate) fn without_known(text: &str) -> String {
     let mut shown = text.to_owned();
     for password in KNOWN.lock().unwrap_or_else(PoisonError::into_inner).iter() {
         let goes_on =
@@ -136,6 +264,11 @@ fn open_quote(secret: &str) -> Option<char> {
     (secret.chars().filter(|c| *c == quote).count() == 1).then_some(quote)
 }
 
+/// The same of a variable of a script, for which short names are usual.
+fn is_secret_variable(name: &str) -> bool {
+    is_secret(name) || ["pw", "pass"].iter().any(|short| name.eq_ignore_ascii_case(short))
+}
+
 /// Whether a variable or option of this name holds a secret.
 pub(crate) fn is_secret(name: &str) -> bool {
     settings::is_secret(name) || name.to_ascii_uppercase().contains("PWD")
@@ -216,6 +349,56 @@ mod tests {
             assert_eq!((&*hidden(typed), &*hidden_in_command(typed)), (shown, shown));
         }
         assert_eq!(hidden_in_lines("+ login wall-eye\n  ok"), "+ login ***\n  ok");
+    }
+
+    #[test]
+    fn words_of_servers_are_told_without_secrets() {
+        remember(&[Password::new("gull-7wing".to_owned())], "me", "d");
+        for (said, shown) in [
+            ("invalid input \"gull-7wing\"", "invalid input \"***\""),
+            ("401: Authorization: Basic bWU6Z3VsbC03d2luZw==", "401: Authorization: Basic ***=="),
+            ("bad header bWU6Z3VsbC03d2luZw", "bad header ***"),
+            ("got Bearer eyJhbGciOiJIUzI1", "got Bearer ***"),
+            ("a basic understanding of it", "a basic understanding of it"),
+            ("cannot reach http://x:pw@h/p\nnor\n h", "cannot reach http://x:***@h/p\nnor\n h"),
+            ("aws_access_key_id=AK12 api_key=k, ok", "aws_access_key_id=*** api_key=*** ok"),
+            (
+                "password authentication failed for user \"me\"",
+                "password authentication failed for user \"me\"",
+            ),
+            ("column \"password\" does not exist", "column \"password\" does not exist"),
+        ] {
+            assert_eq!(hidden_in_words(said), shown);
+            let notice = Event::Notice(Notice {
+                target: Some("gull-7wing".to_owned()),
+                stage: None,
+                text: said.to_owned(),
+            });
+            let Event::Notice(notice) = hidden_in_event(notice) else { panic!("another event") };
+            assert_eq!((&*notice.text, notice.target.as_deref()), (shown, Some("gull-7wing")));
+        }
+    }
+
+    #[test]
+    fn a_specification_is_stored_without_secrets() {
+        remember(&[Password::new("auk-5beak".to_owned())], "me", "d");
+        let stream = |define: &[&str], script: &str| dyno_results::spec::StreamSpec {
+            define: define.iter().map(|text| text.parse().unwrap()).collect(),
+            script: Some(script.to_owned()),
+            ..Default::default()
+        };
+        let streams = vec![
+            stream(&["pw=x1", "api_key=heron-3egg", "len=5", "other=auk-5beak"], "SELECT :len;"),
+            stream(&[], "SELECT 'auk-5beak';"),
+        ];
+        let phases = vec![dyno_results::spec::PhaseSpec { streams, ..Default::default() }];
+        let mut spec = RunSpec { phases, ..RunSpec::default() };
+        leave_out(&mut spec);
+        let kept = &spec.phases[0].streams;
+        let values: Vec<_> = kept[0].define.iter().map(|it| &*it.value).collect();
+        assert_eq!(values, ["***", "***", "5", "***"]);
+        assert_eq!((kept[0].script.as_deref(), kept[1].script.as_deref()), (Some("SELECT :len;"), None));
+        assert_eq!(hidden_in_words("no heron-3egg"), "no ***");
     }
 
     #[test]

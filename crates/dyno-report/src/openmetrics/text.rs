@@ -2,6 +2,7 @@
 
 use super::Exposition;
 use super::families::{Family, MetricSample, Type};
+use crate::text::visible_lines;
 
 /// How the figures are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,11 +75,21 @@ fn write_family(family: &Family, format: Format, text: &mut String) {
 
 /// Both formats escape the same characters in labels; in a help only OpenMetrics escapes quotes.
 fn escaped(text: &str, quoted: bool) -> String {
-    let escaped = text.replace('\\', "\\\\").replace('\n', "\\n");
+    let escaped = visible_lines(text).replace('\\', "\\\\").replace('\n', "\\n");
     if quoted { escaped.replace('"', "\\\"") } else { escaped }
 }
 
 /// A number with a point, as OpenMetrics wants bounds written.
 pub(super) fn number(value: f64) -> String {
     format!("{value:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::escaped;
+
+    #[test]
+    fn characters_that_reorder_others_are_visible() {
+        assert_eq!(escaped("a\u{85}\u{2067}b\nc\"", true), r#"a\\u{85}\\u{2067}b\nc\""#);
+    }
 }

@@ -182,6 +182,13 @@ fn behind<'a>(scheme: &str, text: &'a str) -> Option<&'a str> {
 /// What stands before the `?`, and the parameters behind it.
 fn take_apart(rest: &str) -> Result<(String, Vec<DatabaseOption>), TargetError> {
     let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+    // A path may have both signs.
+    if !place.starts_with(['/', '.']) && place.split_once('@').is_some_and(|(login, _)| login.contains(':')) {
+        return Err(malformed(
+            "a file or a driver stands before the `?`, and no user, password or host: they are options behind it, \
+             by the names that the driver gives them (adbc:DRIVER?NAME=VALUE&…)",
+        ));
+    }
     let mut parameters = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair
@@ -228,11 +235,16 @@ mod tests {
             ("duckdb:a.db?path=b.db", "before the `?`"),
             ("duckdb:a.db?a b=1", "no connection parameter"),
             ("duckdb:a%zz.db", "%"),
+            ("duckdb://me:pw@host/a.db", "no user, password or host"),
         ] {
             let error = duckdb(text).unwrap_err().to_string();
             assert!(error.contains(said), "{text}: {error}");
         }
         assert!(AdbcSettings::parse_any("adbc:?a=b").unwrap().is_err());
+        let login =
+            AdbcSettings::parse_any("adbc://me:hidden@host:1/d?a=b").unwrap().unwrap_err().to_string();
+        assert!(login.contains("options behind it") && !login.contains("hidden"), "{login}");
+        assert!(AdbcSettings::parse_any("adbc:/srv/a:b@c/lib.so").unwrap().is_ok());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use dyno_wire::endpoint::Password;
 
 use crate::settings::parameters::port;
 use crate::settings::url::{encode, encode_host, encode_query, malformed, take_apart, written};
-use crate::settings::{Environment, TargetError, is_secret};
+use crate::settings::{Environment, TargetError, is_secret, without_password};
 
 /// Stands before `://`; the second speaks TLS.
 pub(super) const SCHEME: &str = "clickhouse";
@@ -77,7 +77,7 @@ impl ClickHouseSettings {
                 VERIFY if flag(VERIFY, &value)? => {}
                 VERIFY => return Err(TargetError::UnsupportedParameter { name: VERIFY, why: UNVERIFIED }),
                 // Settings are shown.
-                secret if is_secret(secret) => {
+                secret if is_secret(secret) || without_password(&value) != value => {
                     return Err(malformed(format!(
                         "the password stands before the `@`, or in CLICKHOUSE_PASSWORD, and no secret in `{secret}`"
                     )));
@@ -192,6 +192,9 @@ mod tests {
             ("clickhouse://u@h?password=SECRET", "CLICKHOUSE_PASSWORD"),
             ("clickhouse://u@h?Password=SECRET", "CLICKHOUSE_PASSWORD"),
             ("clickhouse://u@h?token=SECRET", "no secret in `token`"),
+            ("clickhouse://u@h?apikey=SECRET", "no secret in `apikey`"),
+            ("clickhouse://u@h?aws_access_key_id=SECRET", "no secret in `aws_access_key_id`"),
+            ("clickhouse://u@h?at=http%3A%2F%2Fu%3ASECRET%40h", "no secret in `at`"),
             ("clickhouse://u:SECRET@h?format_tsv_null_representation=x", "dyno itself sets"),
             ("clickhouse://u:SECRET@h?output_format_tsv_crlf_end_of_line=1", "dyno itself sets"),
             ("clickhouse://u:SECRET@h?query_id=7", "query_id"),

@@ -78,28 +78,31 @@ fn first_bytes(text: &str) -> usize {
     text.chars().next().map_or(0, char::len_utf8)
 }
 
-/// `password`, `sslpassword`, `PGPASSWORD`, `MYSQL_PWD`, `DYNO_TOKEN`, and whatever of that kind is still to come. `PWD`
-/// alone is where a shell works.
+/// `password`, `sslpassword`, `PGPASSWORD`, `MYSQL_PWD`, `DYNO_TOKEN`, `apikey`, `aws_access_key_id`, and whatever of that kind is
+/// still to come: the one list for variables, options and parameters of all drivers. `PWD` alone is where a shell works.
 pub(super) fn is_secret(name: &str) -> bool {
+    const WORDS: [&str; 10] = [
+        "passw",
+        "passphrase",
+        "_pwd",
+        "secret",
+        "token",
+        "apikey",
+        "credential",
+        "accesskey",
+        "privatekey",
+        "authorization",
+    ];
     let name = name.to_ascii_lowercase();
-    ["passw", "passphrase", "_pwd", "secret", "token"].iter().any(|word| name.contains(word))
+    // `api_key`, `api-key` and `apikey` are one name.
+    let plain: String = name.chars().filter(|c| !matches!(c, '_' | '-')).collect();
+    WORDS.iter().any(|word| name.contains(word) || plain.contains(word))
 }
 
 /// The same of a setting of a database. These have names of all kinds of storage and services: `fs.azure.account.key.…`,
 /// `s3_access_key_id`, `fs.s3a.aws.credentials.provider`, `hive.auth.…`. What may hold a key is taken for one that does.
 pub(super) fn is_secret_setting(name: &str) -> bool {
-    const WORDS: [&str; 10] = [
-        ".key",
-        "_key",
-        "-key",
-        "accesskey",
-        "apikey",
-        "credential",
-        "auth",
-        "private",
-        ".sas.",
-        "connection_string",
-    ];
+    const WORDS: [&str; 7] = [".key", "_key", "-key", "auth", "private", ".sas.", "connection_string"];
     let lower = name.to_ascii_lowercase();
     is_secret(name) || WORDS.iter().any(|word| lower.contains(word))
 }

@@ -11,6 +11,8 @@ use dyno_results::event::{EarlierTime, Event, Finished, Interval, Notice, Stage,
 use dyno_results::statistics::saturation::LoadStep;
 use dyno_results::store::{RunWriter, Store, StoreError};
 
+use crate::secrets;
+
 /// A handle on the stream; cheap to clone, for any thread. It is no part of the load path: the engine hands over
 /// an interval a second.
 #[derive(Clone)]
@@ -146,6 +148,7 @@ impl EventStream {
 
 impl Inner {
     fn append(&mut self, event: Event) {
+        let event = secrets::hidden_in_event(event);
         let at_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let stamped = Stamped { seq: self.seq, at_ms, event };
         self.seq += 1;

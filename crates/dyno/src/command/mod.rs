@@ -17,10 +17,28 @@ use dyno_report::terminal::Terminal;
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::secrets::{hidden_in_words, without_known};
 
 /// Tells why something failed, and what to do.
 pub(crate) fn tell(failure: &Failure) {
-    eprint!("{}", dyno_report::error::render(failure, failure.help().as_deref(), Terminal::stderr()));
+    // Advice has the form of what is to be typed: `-D api_key=VALUE`.
+    let help = failure.help().map(|help| without_known(&help));
+    eprint!("{}", dyno_report::error::render(&Told::of(failure), help.as_deref(), Terminal::stderr()));
+}
+
+/// An error and its causes in words, without secrets.
+#[derive(Debug, thiserror::Error)]
+#[error("{text}")]
+struct Told {
+    text: String,
+    source: Option<Box<Self>>,
+}
+
+impl Told {
+    fn of(error: &dyn std::error::Error) -> Self {
+        let source = error.source().map(|cause| Box::new(Self::of(cause)));
+        Self { text: hidden_in_words(&error.to_string()), source }
+    }
 }
 
 /// Prints text.

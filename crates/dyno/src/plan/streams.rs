@@ -12,6 +12,7 @@ use dyno_workload::benchmark::{QueryFolder, Series, SqlScript};
 
 use super::{LoadSource, PhasePlan, StreamPlan, SystemPlan, files, within};
 use crate::failure::Failure;
+use crate::secrets;
 
 /// Tries for a transaction where none are named.
 const TRIES_DEFAULT: u32 = 10;
@@ -325,6 +326,12 @@ fn source(stream: &StreamSpec, workload: &str, series: &[Series]) -> Result<(Loa
     }
     let mut values = BTreeMap::new();
     for Definition { name, value } in &stream.define {
+        if secrets::was_left_out(value) {
+            return Err(Failure::advised(
+                format!("the value of the variable {name} of {workload} was a secret, which is not stored"),
+                format!("give it again: -D {name}=VALUE"),
+            ));
+        }
         if values.insert(name.clone(), value.clone()).is_some() {
             return Err(Failure::wrong(format!("the variable {name} is defined twice (-D)")));
         }

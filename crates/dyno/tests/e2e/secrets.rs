@@ -146,6 +146,49 @@ fn a_wrong_password_is_told_without_being_shown() {
     ended.says(&["teller", "28P01", "password authentication failed"]);
 }
 
+/// What a server says is shown and stored, but for the secrets in it.
+#[test]
+fn words_about_secrets_stay() {
+    let Some((server, bank)) = server("talking_bank") else { return };
+    let home = Home::new();
+    let target = format!("postgres://teller:{PASSWORD}@{}/{bank}", server.address);
+    let script = home.file("q.sql", "SELECT cast('it is ' || ':pw' AS int);\n");
+    let (defined, value) = (format!("pw={PASSWORD}"), "Xyl0phone-9");
+    let other = format!("api_key={value}");
+    let load = ["--clients", "1", "--transactions", "2", "--warm-up", "0", "--protocol", "simple"];
+    let run = |sql: &str, more: &[&str]| {
+        fs::write(&script, sql).unwrap();
+        let ended = home.dyno(&[&["run", &script, "--target", &target][..], more, &load].concat());
+        let notices = home.report().document()["notices"].to_string();
+        assert!(!ended.out.contains(PASSWORD) && !ended.err.contains(PASSWORD), "{}", ended.err);
+        (ended, notices)
+    };
+    let (echoed, notices) = run("SELECT cast('it is :pw' AS int);", &["-D", &defined]);
+    assert!(notices.contains("it is ***") && echoed.err.contains("it is ***"), "{notices} {}", echoed.err);
+    let (echoed, notices) = run("SELECT cast('it is :api_key' AS int);", &["-D", &other]);
+    assert!(notices.contains("it is ***") && !echoed.err.contains(value), "{notices} {}", echoed.err);
+    // The value was not stored, so it is asked for again.
+    let again = home.dyno(&["run", "--rerun", "last", "--target", &target]).expect(1);
+    again.says(&["the value of the variable api_key", "was a secret", "-D api_key=VALUE"]);
+    let given = home.dyno(&["run", "--rerun", "last", "--target", &target, "-D", &other]);
+    assert!(given.err.contains("it is ***"), "{}", given.err);
+    // A text of SQL with a secret in it is read from its file again.
+    run(&format!("SELECT length('{PASSWORD}');"), &[]).0.expect(0);
+    home.dyno(&["run", "--rerun", "last", "--target", &target]).expect(0);
+    let (_, notices) = run("SELECT password FROM pg_class;", &[]);
+    assert!(notices.contains("column \\\"password\\\" does not exist"), "{notices}");
+    let (header, notices) =
+        run("SELECT cast('Authorization: Basic dGVsbGVyOng5 password=hush' AS int);", &[]);
+    assert!(notices.contains("Basic *** password=***"), "{notices}");
+    assert!(!header.err.contains("hush"), "{}", header.err);
+    let (turned, _) = run("SELECT cast(U&'turned \\202E \\009B' AS int);", &[]);
+    assert!(turned.err.contains("turned \\u{202e} \\u{9b}"), "{}", turned.err);
+    for secret in [PASSWORD, value] {
+        fs::remove_file(&script).ok();
+        assert_nowhere(&home, secret);
+    }
+}
+
 #[track_caller]
 fn assert_silent(ended: &Ended, way: &str) {
     for text in [&ended.out, &ended.err] {
