@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::inserts::Inserts;
 use super::load::Load;
 use super::options::{Recipe, YcsbOptions};
-use super::verify::{Census, count};
+use super::verify::{Census, count, updates_there};
 use super::{KEY, Mix, NAME, TABLE, TERMS};
 use crate::benchmark::{
     Baseline, Benchmark, BenchmarkError, Dataset, Progress, RowCounter, Series, SeriesLoad, Site, dialect,
@@ -107,7 +107,11 @@ impl SeriesLoad for Load {
         let (load, before) = (self.clone(), count(connection)?);
         Ok(Some(Baseline::new(move |connection, target, _| {
             let found = Census::read(connection, load.recipe, &load.inserts)?;
-            Ok::<_, TableError>(checks(target, load.mix.workload, found.judge(&load.inserts, before)))
+            let mut verdicts = found.judge(&load.inserts, before);
+            if load.mix.updates() {
+                verdicts.push(updates_there(connection, load.recipe, &load.updates)?);
+            }
+            Ok::<_, TableError>(checks(target, load.mix.workload, verdicts))
         })))
     }
 }

@@ -13,6 +13,7 @@ use super::inserts::Inserts;
 use super::options::{FIELDS_MAX, Recipe};
 use super::requests::{Records, Requests};
 use super::table::fill;
+use super::updates::{Cell, Update, Updates, Writer};
 use super::{KEY, Mix, Operation, TABLE};
 use crate::random::Random;
 
@@ -30,6 +31,7 @@ pub(super) struct Load {
     pub mix: Mix,
     pub recipe: Recipe,
     pub inserts: Arc<Inserts>,
+    pub updates: Arc<Updates>,
     records: Records,
     types: Arc<[String]>,
     statements: Arc<[Statement]>,
@@ -50,6 +52,7 @@ impl Load {
             mix,
             recipe,
             inserts,
+            updates: Arc::default(),
             records: Records::new(requests, recipe.records, inserting),
             types: mix.types(),
             statements: statements.map(|sql| Statement::new(&sql)).collect(),
@@ -59,6 +62,8 @@ impl Load {
     fn make_client(&self, id: u32, seed: u64) -> YcsbClient {
         YcsbClient {
             load: self.clone(),
+            writer: self.updates.writer(seed),
+            update: None,
             random: Random::of_client(seed, id),
             key: Vec::new(),
             values: vec![0; self.recipe.record_bytes()],
@@ -97,11 +102,20 @@ struct YcsbClient {
     record: u64,
     /// An insert has not ended.
     inserting: bool,
+    writer: Arc<Writer>,
+    /// It has not ended.
+    update: Option<Update>,
     /// Statements of this transaction so far.
     sent: u8,
 }
 
 impl YcsbClient {
+    fn update_ended(&mut self, well: bool) {
+        if let Some(update) = self.update.take() {
+            self.load.updates.end(&self.writer, update, well);
+        }
+    }
+
     fn insert_ended(&mut self, well: bool) {
         if std::mem::take(&mut self.inserting) {
             self.load.inserts.ended(self.record, well);
@@ -111,6 +125,8 @@ impl YcsbClient {
     /// Sends a statement with its other values.
     fn send(&mut self, operation: Operation, request: &mut Request<'_>) -> Step {
         let Recipe { fields, field_length, .. } = self.load.recipe;
+        // Where it is tried again, the try of before may have been done.
+        self.update_ended(false);
         let key = Value::Text(&self.key);
         match operation {
             Operation::Read | Operation::ReadModifyWrite => request.execute_values(READ, &[key]),
@@ -122,6 +138,8 @@ impl YcsbClient {
                 let field = self.random.below(fields.into()) as u16;
                 let value = &mut self.values[..field_length.into()];
                 fill(value, &mut self.random);
+                let cell = Cell { record: self.record, field };
+                self.update = self.load.updates.begin(&self.writer, cell, value);
                 request.execute_values(StatementId(UPDATE + field), &[Value::Text(value), key]);
             }
             Operation::Insert => {
@@ -177,11 +195,13 @@ impl Client for YcsbClient {
 
     fn ended(&mut self, ended: &EndedTransaction) {
         self.insert_ended(ended.well);
+        self.update_ended(ended.well);
     }
 
     /// Of what was under way it hears nothing more.
     fn lost(&mut self, _: &SessionError) {
         self.insert_ended(false);
+        self.update_ended(false);
     }
 }
 

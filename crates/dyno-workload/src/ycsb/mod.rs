@@ -8,6 +8,7 @@ mod load;
 mod options;
 mod requests;
 mod table;
+mod updates;
 mod verify;
 
 pub use family::YcsbFamily;
@@ -90,6 +91,11 @@ impl Mix {
         // The workload's name without its family.
         let name = self.workload.split_at(NAME.len() + 1).1;
         Series { name, workload: self.workload, writes: self.percent < 100, pass: None, fixed: None }
+    }
+
+    fn updates(self) -> bool {
+        let updates = |it: &Operation| matches!(it, Operation::Update | Operation::ReadModifyWrite);
+        self.percent < 100 && self.operations.iter().any(updates)
     }
 
     /// `read`, `read-modify-write`

@@ -11,7 +11,7 @@ use crate::random::Random;
 /// Of the random stream of each row: changing it, or what is drawn, changes the data.
 const ROWS: u64 = 0x0005_c5b0;
 /// Letters of a field: those that need no escape in any protocol.
-const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+pub(super) const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 /// Bytes of a record with its key and the server's own, beside its fields.
 const OVERHEAD_BYTES: u64 = 90;
 

@@ -1,19 +1,26 @@
 //! What of the records is there, and what must hold after a load: as many as were acknowledged, none twice, each found by
 //! its key. The load must stand still meanwhile.
 
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
 
 use dyno_results::format::grouped;
-use dyno_target::connection::{Connection, QueryError};
+use dyno_target::connection::{Connection, QueryError, TextRow};
 
 use super::inserts::Inserts;
 use super::options::Recipe;
+use super::updates::{Cell, STAMP_LETTERS, Updates};
 use super::{KEY, TABLE};
 use crate::dataset::{PROBES, TableError, Verdict, numbers};
 use crate::limits;
 
 /// Keys that are looked up at once for the end of the inserted ones: more inserts than these in a row do not fail.
 const INSERTS_AT_ONCE: u64 = 64;
+
+/// Fields that are looked up behind updates, at most, and of how many records at once.
+const UPDATES_MAX: usize = 1_000;
+const RECORDS_AT_ONCE: usize = 100;
 
 /// Records that are there.
 pub(super) fn count(connection: &mut Connection) -> Result<u64, TableError> {
@@ -39,6 +46,26 @@ impl Recipe {
         sql.push(b')');
         let [there] = numbers(connection, &String::from_utf8_lossy(&sql))?;
         Ok(there)
+    }
+
+    /// What is in some fields, by their places among those that are asked for; a record that is missing has none.
+    fn values(
+        self,
+        connection: &mut Connection,
+        cells: &[(Cell, u64)],
+    ) -> Result<BTreeMap<usize, String>, QueryError> {
+        let mut sql = String::new();
+        for (at, (cell, _)) in cells.iter().enumerate() {
+            let mut key = Vec::new();
+            self.key(cell.record, &mut key);
+            let (key, field) = (String::from_utf8_lossy(&key), cell.field);
+            let union = if at == 0 { "" } else { " UNION ALL " };
+            // Writing to memory cannot fail.
+            let _ = write!(sql, "{union}SELECT {at}, field{field} FROM {TABLE} WHERE {KEY} = '{key}'");
+        }
+        let rows = connection.query(&sql)?;
+        let value = |row: &TextRow| Some((row.text(0)?.parse().ok()?, row.text(1)?.to_owned()));
+        Ok(rows.iter().filter_map(value).collect())
     }
 
     /// Looks some of the records from `first` to just below `end` up by their keys, the first and the last among them:
@@ -73,6 +100,37 @@ impl Recipe {
         }
         Ok(next)
     }
+}
+
+/// Looks up what the clients updated last, and counts what was lost of it.
+pub(super) fn updates_there(
+    connection: &mut Connection,
+    recipe: Recipe,
+    updates: &Updates,
+) -> Result<Verdict, TableError> {
+    const NAME: &str = "updates-are-there";
+    if usize::from(recipe.field_length) < STAMP_LETTERS {
+        let detail = format!("fields of less than {STAMP_LETTERS} bytes do not say who wrote them");
+        return Ok(Verdict::undecided(NAME, detail));
+    }
+    let sample: Vec<(Cell, u64)> = updates.sample(UPDATES_MAX).into_iter().collect();
+    let mut lost = 0;
+    for some in sample.chunks(RECORDS_AT_ONCE) {
+        let values = recipe.values(connection, some).map_err(TableError::of(TABLE))?;
+        let is_lost = |(at, (cell, begun)): (usize, &(Cell, u64))| {
+            values.get(&at).is_none_or(|value| updates.is_lost(*cell, *begun, value.as_bytes()))
+        };
+        lost += some.iter().enumerate().filter(|it| is_lost(*it)).count() as u64;
+    }
+    let detail = match lost {
+        0 => format!("of {} fields that were updated last none has an older value", grouped(sample.len())),
+        lost => format!(
+            "of {} fields that were updated last {} have lost an acknowledged update",
+            grouped(sample.len()),
+            grouped(lost)
+        ),
+    };
+    Ok(Verdict::none(NAME, lost, detail))
 }
 
 /// The table behind a load.

@@ -7,6 +7,7 @@ use crate::home::Home;
 use crate::mysql;
 use crate::report::Report;
 use crate::server::{database, shared, value};
+use crate::sqlite;
 
 /// All six, one after the other, on little data.
 const SIX: &str = r#"
@@ -50,7 +51,8 @@ fn run_twice(home: &Home, target: &str, further: &[&str]) {
         let report = home.dyno(&[&run[..], further].concat()).expect(0).report();
         assert_eq!(report.outcome(), "complete");
         report.assert_checks_passed();
-        assert_eq!(report.checks().len(), 4 * 6);
+        // One more of the three that update.
+        assert_eq!(report.checks().len(), 4 * 6 + 3);
         let names = |series| done(&report, series).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
         assert_eq!(names("a"), ["read", "update"]);
         assert_eq!(names("c"), ["read"]);
@@ -126,4 +128,40 @@ fn records_that_cannot_be_are_refused() {
         let refused = home.dyno(&words).expect(1).err;
         assert!(refused.contains(why), "{words:?}: {refused}");
     }
+}
+
+/// Something undoes updates behind the load, as a server does that loses what it has acknowledged.
+fn assert_lost_updates_are_found(home: &Home, target: &str, undo: &str) {
+    let load = ["--records", "400", "--clients", "2", "--transactions", "400", "--warm-up", "0s", "--json"];
+    for (workload, hook, is_there) in [
+        ("ycsb/a", None, true),
+        ("ycsb/f", None, true),
+        ("ycsb/a", Some(undo), false),
+        ("ycsb/f", Some(undo), false),
+    ] {
+        let hook = hook.map_or(Vec::new(), |hook| vec!["--after", "hold", hook]);
+        let words = [&["run", workload, "--target", target], &load[..], &hook].concat();
+        let report = home.dyno(&words).expect(0).report();
+        let check = report.checks().iter().find(|check| check["name"] == "updates-are-there").unwrap();
+        assert_eq!(check["passed"], is_there, "{workload}: {check}");
+        assert_eq!(report.findings().contains(&"data-check-failed"), !is_there, "{workload}: {check}");
+    }
+}
+
+#[test]
+fn updates_that_are_lost_are_found_on_postgresql() {
+    let Some(server) = shared() else { return };
+    let target = database(&server, "ycsb_lost");
+    let undo = "sql:update usertable set field0 = 'as it was before, for all that is known'";
+    assert_lost_updates_are_found(&Home::new(), &target, undo);
+}
+
+#[test]
+fn updates_that_are_lost_are_found_on_sqlite() {
+    let home = Home::new();
+    if sqlite::shell(&home, "lost.db", "SELECT 1").is_none() {
+        return;
+    }
+    let undo = format!("sqlite3 {} \"UPDATE usertable SET field3 = field4\"", home.path("lost.db").display());
+    assert_lost_updates_are_found(&home, &sqlite::target(&home, "lost.db", ""), &undo);
 }
