@@ -167,6 +167,8 @@ export interface Data {
 export interface Table {
   name: string;
   rows: number | null;
+  /** Absent where they are an estimate. */
+  rows_counted?: boolean;
   table_bytes: number | null;
   index_bytes: number | null;
   logged: boolean | null;
@@ -330,6 +332,7 @@ export interface Size {
   target: string;
   workload: string;
   rows: number;
+  rows_counted: boolean;
   bytes: number;
   bytes_per_row: number;
 }

@@ -142,6 +142,7 @@ export function duelReport(plan: Partial<DuelPlan> = {}): WrittenReport {
       workload: "events",
       rows: 4_200_000,
       bytes: 4_200_000 * side.perRow,
+      rows_counted: true,
       bytes_per_row: side.perRow,
     })),
     checks: SIDES.map((side) => ({

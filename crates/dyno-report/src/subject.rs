@@ -6,6 +6,8 @@ use dyno_results::event::{Arrival, Data, Distribution, Hook, HookTime, Host, Sta
 use crate::text::{DOT, Paint, Sheet, cut, visible, width};
 use dyno_results::format;
 
+/// Before a number that is an estimate.
+pub(crate) const ESTIMATED: &str = "≈ ";
 /// A target's name is cut to this where it leads a row.
 const NAME_WIDTH_MAX: usize = 10;
 
@@ -126,8 +128,8 @@ fn hardware(host: &Host, disk: Option<&str>) -> String {
     format!("{cores}, {memory}, {disk}")
 }
 
-/// A workload's data: `tpcb scale 50 · 5,000,550 rows in 4 tables · 760 MiB`. The rows are those of all its tables, as
-/// wherever they are told in one number; where not all are known, those of the largest.
+/// A workload's data: `tpcb scale 50 · 5,000,550 rows in 4 tables · 760 MiB`. Rows and size are those of all its
+/// tables; where not all rows are known, those of the largest.
 pub(crate) fn data(data: &Data) -> String {
     let mut parts = vec![match data.scale {
         Some(scale) => format!("{} scale {}", visible(&data.workload), format::plain(scale)),
@@ -140,12 +142,10 @@ pub(crate) fn data(data: &Data) -> String {
             (Some(all), tables @ 2..) => (all, format!("{} tables", format::count(tables as u64))),
             _ => (rows, visible(table).into_owned()),
         };
-        parts.push(format!("{} in {place}", format::counted(rows, "row")));
+        let about = if data.tables.iter().all(|table| table.rows_counted) { "" } else { ESTIMATED };
+        parts.push(format!("{about}{} in {place}", format::counted(rows, "row")));
     }
-    parts.push(match data.database_bytes {
-        Some(bytes) => format::bytes(bytes),
-        None => "size unknown".to_owned(),
-    });
+    parts.push(data.bytes().map_or_else(|| "size unknown".to_owned(), format::bytes));
     parts.join(DOT)
 }
 
@@ -200,4 +200,48 @@ pub(crate) fn hook(hook: &Hook) -> String {
 /// Label of a stage of this kind.
 pub(crate) fn kind(kind: StageKind) -> &'static str {
     kind.name()
+}
+
+#[cfg(test)]
+mod tests {
+    use dyno_results::event::Table;
+
+    use super::*;
+
+    fn table(rows: u64, bytes: Option<u64>) -> Table {
+        Table {
+            name: format!("t{rows}"),
+            rows: Some(rows),
+            rows_counted: true,
+            table_bytes: bytes,
+            index_bytes: Some(1 << 20),
+            logged: None,
+            indexed: None,
+            analyzed: None,
+        }
+    }
+
+    fn said(tables: Vec<Table>) -> String {
+        data(&Data {
+            target: "pg".to_owned(),
+            workload: "sysbench".to_owned(),
+            scale: None,
+            database_bytes: Some(164 << 20),
+            cache_bytes: None,
+            memory_bytes: None,
+            tables,
+            after: None,
+        })
+    }
+
+    #[test]
+    fn rows_and_size_are_those_of_the_workloads_own_tables() {
+        assert_eq!(said(vec![table(20_000, Some(4 << 20))]), "sysbench · 20,000 rows in t20000 · 5 MiB");
+        let two = || vec![table(20_000, Some(4 << 20)), table(5, Some(1 << 20))];
+        assert_eq!(said(two()), "sysbench · 20,005 rows in 2 tables · 7 MiB");
+        let [first, second]: [Table; 2] = two().try_into().unwrap();
+        let estimated = Table { rows_counted: false, ..first };
+        assert_eq!(said(vec![estimated, second]), "sysbench · ≈ 20,005 rows in 2 tables · 7 MiB");
+        assert_eq!(said(vec![table(3, None)]), "sysbench · 3 rows in t3 · size unknown");
+    }
 }

@@ -162,11 +162,11 @@ fn plain_lines_of_two_targets_of_which_one_is_lost() {
     prepare   pg: tables · 0.1 s
     prepare   pg: data · 1,010,000 rows · 2.4 s
     prepare   pg: keys · 0.6 s
-    data      pg: events · 1,010,000 rows in 2 tables · 92 MiB
+    data      pg: events · 1,010,000 rows in 2 tables · 93 MiB
     prepare   my: tables · 0.1 s
     prepare   my: data · 1,010,000 rows · 4.4 s
     prepare   my: keys · 0.6 s
-    data      my: events · 1,010,000 rows in 2 tables · 121 MiB
+    data      my: events · 1,010,000 rows in 2 tables · 122 MiB
     ingest    pg: warm-up 4 clients over 12 connections, closed loop · 7.19k TPS · p50 526 µs · p99 1.5 ms · no errors · 2 s
     ingest    my: warm-up 4 clients over 12 connections, closed loop · 3.97k TPS · p50 952 µs · p99 2.6 ms · no errors · 2 s
     ingest    pg: ladder 8 clients over 12 connections, closed loop · 11.4k TPS · p50 671 µs · p99 1.8 ms · no errors · 5 s

@@ -59,8 +59,8 @@ fn two_targets_stand_side_by_side() {
     target    pg  PostgreSQL 18.1 · postgres://me@127.0.0.1:5432/shop · 2 cores, 24 GiB, NVMe · same host as the driver
               my  MySQL 9.4.0 · mysql://me@db2:3306/shop · 2 cores, 24 GiB, NVMe · not on the driver's host
     driver    2 cores, 24 GiB, NVMe
-    prepare   pg  events · 1,010,000 rows in 2 tables · 92 MiB                               3.1 s
-              my  events · 1,010,000 rows in 2 tables · 121 MiB                              5.1 s
+    prepare   pg  events · 1,010,000 rows in 2 tables · 93 MiB                               3.1 s
+              my  events · 1,010,000 rows in 2 tables · 122 MiB                              5.1 s
     hooks     my  before join: ssh db systemctl restart mysql · 3.2 s
     ingest    events/ingest
               clients        1      2      4      8     16     32
@@ -134,9 +134,9 @@ fn two_targets_together_over_a_pool_at_60_columns() {
               my  MySQL 9.4.0 · mysql://me@db2:3306/shop · 2
                   cores, 24 GiB, NVMe · not on the driver's host
     driver    2 cores, 24 GiB, NVMe
-    prepare   pg  events · 1,010,000 rows in 2 tables · 92 MiB ·
+    prepare   pg  events · 1,010,000 rows in 2 tables · 93 MiB ·
                   3.1 s
-              my  events · 1,010,000 rows in 2 tables · 121
+              my  events · 1,010,000 rows in 2 tables · 122
                   MiB · 5.1 s
     hooks     my  before join: ssh db systemctl restart mysql ·
                   3.2 s
@@ -270,8 +270,8 @@ fn a_lost_target_is_told_first_and_the_other_goes_on() {
               my  MySQL 9.4.0 · mysql://me@db2:3306/shop · 2 cores, 24 GiB, NVMe · not on the driver's
                   host
     driver    2 cores, 24 GiB, NVMe
-    prepare   pg  events · 1,010,000 rows in 2 tables · 92 MiB                               3.1 s
-              my  events · 1,010,000 rows in 2 tables · 121 MiB                              5.1 s
+    prepare   pg  events · 1,010,000 rows in 2 tables · 93 MiB                               3.1 s
+              my  events · 1,010,000 rows in 2 tables · 122 MiB                              5.1 s
     hooks     my  before join: ssh db systemctl restart mysql · 3.2 s
     ingest    events/ingest
               clients        4      8

@@ -34,6 +34,7 @@ fn a_whole_run_at_120_columns() {
               TPS        640  1.22k  2.21k  3.46k  4.19k  3.60k   peak 4.19k at 16
     hold      8 clients, closed loop · 12 s   3,470 TPS ±0.4%    p50 2.2 ms   p90 3.9 ms   p99 6.0 ms   p99.9 28 ms
               each transaction: 357 µs server CPU
+    size      tpcb: 5,000,050 rows · 760 MiB · 159 B on disk for each row
     verify    126,304 commits acknowledged, 126,304 found · four sums agree
     findings  doubt  shared-host  driver and server share 2 cores; the driver took 34% of them
                                   → run the driver on another host to see what the server can do alone
@@ -147,6 +148,7 @@ fn a_whole_run_at_80_columns() {
     hold      8 clients, closed loop · 12 s   3,470 TPS ±0.4%
               p50 2.2 ms   p90 3.9 ms   p99 6.0 ms   p99.9 28 ms
               each transaction: 357 µs server CPU
+    size      tpcb: 5,000,050 rows · 760 MiB · 159 B on disk for each row
     verify    126,304 commits acknowledged, 126,304 found · four sums agree
     findings  doubt  shared-host  driver and server share 2 cores; the driver took
                                   34% of them
@@ -202,6 +204,8 @@ fn a_narrow_terminal_folds_the_ladder() {
               p50 2.2 ms p90 3.9 ms p99 6.0 ms p99.9
               28 ms
               each transaction: 358 µs server CPU
+    size      tpcb: 5,000,050 rows · 760 MiB · 159 B
+              on disk for each row
     verify    126,304 commits acknowledged, 126,304
               found · four sums agree
     findings  doubt  shared-host
@@ -243,6 +247,7 @@ fn a_stopped_run_says_so_first() {
               highest 72.1k at 8, the peak may lie beyond
               each transaction: 17 µs server CPU
               * stopped before its time was up
+    size      tpcb: 5,000,050 rows · 760 MiB · 159 B on disk for each row
     verify    nothing was checked
     findings  none
     command   dyno run
@@ -290,6 +295,7 @@ fn a_ladder_without_a_hold() {
     write     clients      1      2      4      8     16     32   tpcb/tpcb-like
               TPS        639  1.22k  2.20k  3.47k  4.19k  3.58k   peak 4.19k at 16
               each transaction: 292 µs server CPU
+    size      tpcb: 5,000,050 rows · 760 MiB · 159 B on disk for each row
     verify    126,304 commits acknowledged, 126,304 found · four sums agree
     findings  doubt  shared-host  driver and server share 2 cores; the driver took 34% of them
                                   → run the driver on another host to see what the server can do alone
@@ -323,6 +329,7 @@ fn an_open_loop_shows_its_three_times() {
               service    p50 2.2 ms   p90 2.8 ms   p99 6.0 ms   p99.9 28 ms
               lag        p50 219 µs   p90 280 µs   p99 600 µs   p99.9 2.8 ms
               each transaction: 2.5 ms server CPU
+    size      tpcb: 5,000,050 rows · 760 MiB · 159 B on disk for each row
     verify    126,304 commits acknowledged, 126,304 found · four sums agree
     findings  doubt  shared-host  driver and server share 2 cores; the driver took 34% of them
                                   → run the driver on another host to see what the server can do alone
@@ -356,6 +363,7 @@ fn errors_are_counted_by_code() {
               p50 2.2 ms   p90 3.9 ms   p99 6.0 ms   p99.9 28 ms
               each transaction: 357 µs server CPU
               errors: 8 failed · 36 retried · 40001 ×36, 23505 ×8
+    size      tpcb: 5,000,050 rows · 760 MiB · 159 B on disk for each row
     verify    126,304 commits acknowledged, 126,304 found · four sums agree
     notice    ERROR: duplicate key value violates unique constraint (SQLSTATE 23505)
     findings  doubt  shared-host  driver and server share 2 cores; the driver took 34% of them

@@ -398,6 +398,8 @@ pub struct Size {
     pub workload: String,
     /// Of all its tables.
     pub rows: u64,
+    /// Whether they were counted, and are not the server's estimate.
+    pub rows_counted: bool,
     /// Tables and indexes.
     pub bytes: u64,
     pub bytes_per_row: f64,

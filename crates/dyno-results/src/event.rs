@@ -299,6 +299,13 @@ pub struct Data {
 }
 
 impl Data {
+    /// What all its tables take with their indexes, bytes; `None` where one is not known. The database may hold much else.
+    #[must_use]
+    pub fn bytes(&self) -> Option<u64> {
+        let bytes = self.tables.iter().map(Table::bytes).sum::<Option<u64>>()?;
+        (!self.tables.is_empty()).then_some(bytes)
+    }
+
     /// Whether both tell of the data of one workload on one target.
     #[must_use]
     pub fn is_of_same(&self, other: &Self) -> bool {
@@ -311,6 +318,9 @@ impl Data {
 pub struct Table {
     pub name: String,
     pub rows: Option<u64>,
+    /// Whether the rows were counted, and are not the server's estimate; false in runs of before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rows_counted: bool,
     pub table_bytes: Option<u64>,
     pub index_bytes: Option<u64>,
     /// False where a crash empties the table (UNLOGGED); `None` where not known.
@@ -321,6 +331,14 @@ pub struct Table {
     /// Whether the planner has statistics of its rows; `None` where that is not known, it has no rows, or there are none to have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub analyzed: Option<bool>,
+}
+
+impl Table {
+    /// Its size with its indexes, bytes. Where one of the two is not known, neither is the sum.
+    #[must_use]
+    pub fn bytes(&self) -> Option<u64> {
+        Some(self.table_bytes? + self.index_bytes?)
+    }
 }
 
 /// A step of the preparation that has ended.

@@ -249,6 +249,7 @@ mod tests {
         let table = Table {
             name: "accounts".to_owned(),
             rows: Some(100),
+            rows_counted: true,
             table_bytes: Some(bytes),
             index_bytes: Some(200),
             logged: None,

@@ -82,6 +82,7 @@ fn every_event() -> Vec<Event> {
             tables: vec![Table {
                 name: text(),
                 rows: Some(1),
+                rows_counted: true,
                 table_bytes: Some(1),
                 index_bytes: Some(1),
                 logged: Some(true),

@@ -1,6 +1,6 @@
 // The evidence, last: settings, data, preparation, hardware, how the run was called, checks, notices.
 
-import type { Data, Host, PrepareStep, Report, Run, Setting, Settings, Target } from "../document";
+import type { Data, Host, PrepareStep, Report, Run, Setting, Settings, Table, Target } from "../document";
 import { type Child, el, facts, icon, orUnknown, section, table, timeOf } from "../dom";
 import { bytes, cores, count, duration, plain, setting, short } from "../format";
 import { kindText } from "../reading";
@@ -71,7 +71,7 @@ function dataPart(data: Data, lanes: Lane[]): HTMLElement {
       data.tables.map((one) => ({
         cells: [
           el("code", {}, one.name),
-          orUnknown(count(one.rows)),
+          orUnknown(rows(one)),
           orUnknown(bytes(one.table_bytes)),
           orUnknown(bytes(one.index_bytes)),
           one.logged === null
@@ -88,10 +88,27 @@ function dataPart(data: Data, lanes: Lane[]): HTMLElement {
   return part;
 }
 
+/** Marked where the server estimates them. */
+function rows(one: Table): string | null {
+  const text = count(one.rows);
+  return text === null || one.rows_counted === true ? text : `≈ ${text}`;
+}
+
+/** Null where the size of one of them is not known. */
+function tablesBytes({ tables }: Data): number | null {
+  let sum = 0;
+  for (const { table_bytes, index_bytes } of tables) {
+    if (table_bytes === null || index_bytes === null) return null;
+    sum += table_bytes + index_bytes;
+  }
+  return tables.length > 0 ? sum : null;
+}
+
 /** Data against what could hold it, as bars of one scale. */
 function sizes(data: Data): Child {
   const parts: [string, number | null][] = [
-    ["database", data.database_bytes],
+    ["tables with indexes", tablesBytes(data)],
+    ["whole database", data.database_bytes],
     ["server's cache", data.cache_bytes],
     ["memory", data.memory_bytes],
   ];

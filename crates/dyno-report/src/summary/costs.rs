@@ -4,7 +4,7 @@
 use dyno_results::document::{Costs, Report, Series, Size, StageResult};
 use dyno_results::event::Host;
 
-use crate::subject::{self, TargetNames};
+use crate::subject::{self, ESTIMATED, TargetNames};
 use crate::text::{DOT, Paint, Sheet, pad_end, pad_start, uncoloured, visible, width};
 use dyno_results::format;
 
@@ -83,8 +83,9 @@ pub(super) fn sizes(report: &Report, names: &TargetNames<'_>, sheet: &mut Sheet)
 /// `events: 1,010,000 rows · 93 MiB · 97 B on disk for each row`
 fn size_words(size: &Size) -> String {
     format!(
-        "{}: {}{DOT}{}{DOT}{} on disk for each row",
+        "{}: {}{}{DOT}{}{DOT}{} on disk for each row",
         visible(&size.workload),
+        if size.rows_counted { "" } else { ESTIMATED },
         format::counted(size.rows, "row"),
         format::bytes(size.bytes),
         format::bytes_mean(size.bytes_per_row)

@@ -125,6 +125,7 @@ impl Scene {
         let table = |name: &str, rows: u64, bytes: Option<u64>| Table {
             name: format!("{name}{intruder}"),
             rows: Some(rows),
+            rows_counted: true,
             table_bytes: bytes.map(|bytes| bytes / 4 * 3),
             index_bytes: bytes.map(|bytes| bytes / 4),
             logged: Some(true),
@@ -141,7 +142,10 @@ impl Scene {
             memory_bytes: Some(24 << 30),
             after: None,
             tables: if tpcb {
-                vec![table("pgbench_accounts", self.rows, None), table("pgbench_branches", 50, None)]
+                vec![
+                    table("pgbench_accounts", self.rows, Some(760 << 20)),
+                    table("pgbench_branches", 50, Some(0)),
+                ]
             } else {
                 vec![table("event", self.rows, self.bytes), table("customer", 10_000, Some(1 << 20))]
             },

@@ -16,11 +16,11 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
 
 fn judge_data(report: &Report, data: &Data) -> Option<Finding> {
     let hit_share = lowest_hit_share(report, data);
-    let fits = data.database_bytes.and_then(|database| {
-        if let Some(cache) = data.cache_bytes.filter(|cache| database <= *cache) {
+    let fits = data.bytes().and_then(|tables| {
+        if let Some(cache) = data.cache_bytes.filter(|cache| tables <= *cache) {
             return Some(format!(
                 "{} of data fit into the server's cache of {}",
-                format::bytes(database),
+                format::bytes(tables),
                 format::bytes(cache)
             ));
         }
@@ -28,11 +28,11 @@ fn judge_data(report: &Report, data: &Data) -> Option<Finding> {
             return None;
         }
         let memory =
-            data.memory_bytes.filter(|memory| database as f64 <= MEMORY_SHARE_CACHES * *memory as f64)?;
+            data.memory_bytes.filter(|memory| tables as f64 <= MEMORY_SHARE_CACHES * *memory as f64)?;
         Some(format!(
             "{} of data fit into the host's memory of {}: the operating system caches what the server's \
             cache does not hold",
-            format::bytes(database),
+            format::bytes(tables),
             format::bytes(memory)
         ))
     });

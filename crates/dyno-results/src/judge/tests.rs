@@ -20,7 +20,7 @@ use crate::event::{
     Table,
 };
 use crate::fixture::{
-    Fixture, FixtureStage, GIB, check, clean_fixture, clean_report, interval, setting, wobble,
+    Fixture, FixtureStage, GIB, check, clean_fixture, clean_report, interval, resize, setting, wobble,
 };
 use crate::fold::{Fold, fold};
 
@@ -459,11 +459,14 @@ fn units_are_written_as_in_a_configuration_file() {
 #[test]
 fn data_that_fit_into_memory_are_found() {
     let mut report = clean_report();
-    report.data[0].database_bytes = Some(3 * GIB);
+    resize(&mut report.data[0], Some(3 * GIB));
     must_find(&report, "cached", Severity::Note, &["server's cache of 4 GiB", "hit share", "90%"]);
-    report.data[0].database_bytes = Some(10 * GIB);
+    // What else is in the database is no matter.
+    report.data[0].database_bytes = Some(1000 * GIB);
+    must_find(&report, "cached", Severity::Note, &["3 GiB of data fit into the server's cache of 4 GiB"]);
+    resize(&mut report.data[0], Some(10 * GIB));
     must_find(&report, "cached", Severity::Note, &["host's memory of 16 GiB"]);
-    report.data[0].database_bytes = None;
+    resize(&mut report.data[0], None);
     must_be_silent(&report, "cached");
 }
 

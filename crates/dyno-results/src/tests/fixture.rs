@@ -336,6 +336,7 @@ fn describe(fixture: &mut Fixture) {
         tables: vec![Table {
             name: "pgbench_accounts".to_owned(),
             rows: Some(500_000_000),
+            rows_counted: true,
             table_bytes: Some(64 * GIB),
             index_bytes: Some(11 * GIB),
             logged: Some(true),
@@ -343,6 +344,13 @@ fn describe(fixture: &mut Fixture) {
             analyzed: None,
         }],
     }));
+}
+
+/// Has the tables of data take so much; `None` where that is not known.
+pub(crate) fn resize(data: &mut Data, bytes: Option<u64>) {
+    for (at, table) in data.tables.iter_mut().enumerate() {
+        (table.table_bytes, table.index_bytes) = (bytes.filter(|_| at == 0).or(bytes.map(|_| 0)), Some(0));
+    }
 }
 
 /// A remote server.

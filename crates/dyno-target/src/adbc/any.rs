@@ -99,6 +99,7 @@ fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryErr
         found.push(event::Table {
             name: name.to_owned(),
             rows,
+            rows_counted: false,
             table_bytes: None,
             index_bytes: None,
             logged: None,

@@ -131,6 +131,7 @@ fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryErr
         found.push(event::Table {
             name: name.to_owned(),
             rows: number(0),
+            rows_counted: false,
             table_bytes,
             // The index of the primary key is part of the table.
             index_bytes: table_bytes.map(|_| 0),

@@ -121,6 +121,7 @@ fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryErr
         found.push(event::Table {
             name: name.to_owned(),
             rows,
+            rows_counted: false,
             table_bytes,
             index_bytes: bytes(connection, "index")?.or(table_bytes.map(|_| 0)),
             logged: None,

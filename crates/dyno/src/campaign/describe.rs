@@ -266,9 +266,9 @@ pub(super) fn data(
     counted: Option<Vec<u64>>,
 ) -> Result<(), Failure> {
     let mut data = sizes(context, plan, server, dataset)?;
-    data.tables.iter_mut().zip(counted.unwrap_or_default()).for_each(|(table, rows)| table.rows = Some(rows));
+    set_counted(&mut data, counted.unwrap_or_default());
     if let Some(known) = dataset.table_rows
-        && let Some(larger) = data.tables.iter().find(|table| table.rows > Some(known))
+        && let Some(larger) = data.tables.iter().find(|table| table.rows > Some(known + known / 10))
     {
         let text = format!(
             "{} has more than the {known} rows that the load uses: name the tables (--tables), or create them again \
@@ -303,14 +303,18 @@ pub(super) fn data_after_load(
     let mut data = sizes(context, plan, server, dataset)?;
     data.after = Some(series.to_owned());
     match rows {
-        RowCounts::Counted(rows) => {
-            data.tables.iter_mut().zip(rows).for_each(|(table, rows)| table.rows = Some(rows));
-        }
+        RowCounts::Counted(rows) => set_counted(&mut data, rows),
         RowCounts::Estimated => {}
         RowCounts::Unknown => data.tables.iter_mut().for_each(|table| table.rows = None),
     }
     context.stream.emit(Event::Data(data));
     Ok(())
+}
+
+fn set_counted(data: &mut Data, counted: Vec<u64>) {
+    for (table, rows) in data.tables.iter_mut().zip(counted) {
+        (table.rows, table.rows_counted) = (Some(rows), true);
+    }
 }
 
 /// An estimate that is near what was counted is of these rows; one that is not knows of rows beyond them.

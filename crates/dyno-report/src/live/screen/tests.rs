@@ -154,8 +154,8 @@ fn two_targets_in_turn_at_120_columns() {
     insta::assert_snapshot!(screen_at(&two(), 47_300, 121, 30), @"
     target    pg  PostgreSQL 18.1 · postgres://me@127.0.0.1:5432/shop · 2 cores, 24 GiB, NVMe · same host as the driver
               my  MySQL 9.4.0 · mysql://me@db2:3306/shop · 2 cores, 24 GiB, NVMe · not on the driver's host
-    prepare   pg  events · 1,010,000 rows in 2 tables · 92 MiB · 3.1 s
-              my  events · 1,010,000 rows in 2 tables · 121 MiB · 5.1 s
+    prepare   pg  events · 1,010,000 rows in 2 tables · 93 MiB · 3.1 s
+              my  events · 1,010,000 rows in 2 tables · 122 MiB · 5.1 s
     ingest    clients        1      2      4      8
               TPS    pg  2.11k  4.01k  7.25k  11.3k
               TPS    my  1.15k  2.20k  3.98k
@@ -170,8 +170,8 @@ fn two_targets_in_turn_at_60_columns() {
     insta::assert_snapshot!(screen_at(&two(), 47_300, 61, 30), @"
     target    pg  PostgreSQL 18.1 · postgres://me@127.0.0.1:543…
               my  MySQL 9.4.0 · mysql://me@db2:3306/shop · 2 co…
-    prepare   pg  events · 1,010,000 rows in 2 tables · 92 MiB …
-              my  events · 1,010,000 rows in 2 tables · 121 MiB…
+    prepare   pg  events · 1,010,000 rows in 2 tables · 93 MiB …
+              my  events · 1,010,000 rows in 2 tables · 122 MiB…
     ingest    clients        1      2      4      8
               TPS    pg  2.11k  4.01k  7.25k  11.3k
               TPS    my  1.15k  2.20k  3.98k
@@ -187,8 +187,8 @@ fn two_targets_together_over_a_pool() {
     insta::assert_snapshot!(screen_at(&plan, 37_300, 133, 30), @"
     target    pg  PostgreSQL 18.1 · postgres://me@127.0.0.1:5432/shop · 2 cores, 24 GiB, NVMe · same host as the driver
               my  MySQL 9.4.0 · mysql://me@db2:3306/shop · 2 cores, 24 GiB, NVMe · not on the driver's host
-    prepare   pg  events · 1,010,000 rows in 2 tables · 92 MiB · 3.1 s
-              my  events · 1,010,000 rows in 2 tables · 121 MiB · 5.1 s
+    prepare   pg  events · 1,010,000 rows in 2 tables · 93 MiB · 3.1 s
+              my  events · 1,010,000 rows in 2 tables · 122 MiB · 5.1 s
     ingest    clients        1      2      4      8     16
               TPS    pg  2.10k  4.01k  7.24k  11.4k  13.3k
               TPS    my  1.16k  2.20k  3.99k  6.26k  7.28k
@@ -201,8 +201,8 @@ fn two_targets_together_over_a_pool() {
     insta::assert_snapshot!(screen_at(&plan, 37_300, 81, 30), @"
     target    pg  PostgreSQL 18.1 · postgres://me@127.0.0.1:5432/shop · 2 cores, 24…
               my  MySQL 9.4.0 · mysql://me@db2:3306/shop · 2 cores, 24 GiB, NVMe · …
-    prepare   pg  events · 1,010,000 rows in 2 tables · 92 MiB · 3.1 s
-              my  events · 1,010,000 rows in 2 tables · 121 MiB · 5.1 s
+    prepare   pg  events · 1,010,000 rows in 2 tables · 93 MiB · 3.1 s
+              my  events · 1,010,000 rows in 2 tables · 122 MiB · 5.1 s
     ingest    clients        1      2      4      8     16
               TPS    pg  2.10k  4.01k  7.24k  11.4k  13.3k
               TPS    my  1.16k  2.20k  3.99k  6.26k  7.28k
@@ -220,8 +220,8 @@ fn a_lost_target_stays_with_its_reason() {
     insta::assert_snapshot!(screen_at(&plan, 37_300, 101, 30), @"
     target    pg  PostgreSQL 18.1 · postgres://me@127.0.0.1:5432/shop · 2 cores, 24 GiB, NVMe · same ho…
               my  MySQL 9.4.0 · mysql://me@db2:3306/shop · 2 cores, 24 GiB, NVMe · not on the driver's …
-    prepare   pg  events · 1,010,000 rows in 2 tables · 92 MiB · 3.1 s
-              my  events · 1,010,000 rows in 2 tables · 121 MiB · 5.1 s
+    prepare   pg  events · 1,010,000 rows in 2 tables · 93 MiB · 3.1 s
+              my  events · 1,010,000 rows in 2 tables · 122 MiB · 5.1 s
     ingest    clients         1       2       4       8      16
               TPS    pg   2.10k   4.01k   7.24k   11.4k   13.8k
               TPS    my   1.16k   2.20k   3.99k  6.27k*

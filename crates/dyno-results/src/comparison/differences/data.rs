@@ -66,8 +66,7 @@ fn cache_size(sides: &[Side]) -> Option<Difference> {
     let cache = |data: &Data| data.cache_bytes.filter(|cache| *cache > 0);
     let sizes = || sides.iter().flat_map(|side| &side.members).flat_map(of_member).filter_map(cache);
     let (least, most) = (sizes().min()?, sizes().max()?);
-    let holds_all =
-        |data: &Data| data.database_bytes.zip(cache(data)).is_some_and(|(bytes, cache)| bytes <= cache);
+    let holds_all = |data: &Data| data.bytes().zip(cache(data)).is_some_and(|(bytes, cache)| bytes <= cache);
     let hold_all = sides.iter().flat_map(|side| &side.members).flat_map(of_member).all(holds_all);
     let severity = if hold_all { Severity::Note } else { CACHE_SIZE.severity };
     let values = values(sides, |member| of_member(member).find_map(cache).map(format::bytes));
@@ -175,28 +174,28 @@ fn near(left: Option<u64>, right: Option<u64>, within: f64) -> bool {
 
 /// Where the data lie, then their size and the memory's, behind a colon.
 fn place(data: &Data) -> Option<String> {
-    let database = data.database_bytes?;
+    let tables = data.bytes()?;
     let cache = data.cache_bytes.filter(|cache| *cache > 0);
-    let memory = data.memory_bytes.filter(|memory| database as f64 <= MEMORY_SHARE_CACHES * *memory as f64);
+    let memory = data.memory_bytes.filter(|memory| tables as f64 <= MEMORY_SHARE_CACHES * *memory as f64);
     Some(match (cache, memory) {
-        (Some(cache), _) if database <= cache => {
+        (Some(cache), _) if tables <= cache => {
             format!(
                 "in the server's cache: {} of data, {} of cache",
-                format::bytes(database),
+                format::bytes(tables),
                 format::bytes(cache)
             )
         }
         (_, Some(memory)) => {
             format!(
                 "in the host's memory: {} of data, {} of memory",
-                format::bytes(database),
+                format::bytes(tables),
                 format::bytes(memory)
             )
         }
         (Some(cache), None) => {
             format!(
                 "larger than the server's cache: {} of data, {} of cache",
-                format::bytes(database),
+                format::bytes(tables),
                 format::bytes(cache)
             )
         }

@@ -8,7 +8,7 @@ use crate::event::{
     Answer, Arrival, Data, Distribution, Embedded, Event, Hook, HookTime, Host, Outcome, QueryAnswer,
     SettingFacts, Stage, Table, Target, TargetLost,
 };
-use crate::fixture::{Fixture, FixtureStage, GIB, clean_fixture, wobble};
+use crate::fixture::{Fixture, FixtureStage, GIB, clean_fixture, resize, wobble};
 use crate::plan::{Plan, PlanNode};
 
 /// Renames a run.
@@ -132,6 +132,7 @@ fn data_of_another_scale_or_number_of_rows_are_not_the_same() {
         let table = |(name, rows): &(&str, u64)| Table {
             name: (*name).to_owned(),
             rows: Some(*rows),
+            rows_counted: true,
             table_bytes: None,
             index_bytes: None,
             logged: None,
@@ -203,7 +204,10 @@ fn caches_of_other_sizes_are_told() {
     let with = |own: Option<u64>, other: Option<u64>, database: u64| {
         let with = |cache: Option<u64>| {
             move |fixture: &mut Fixture| {
-                data(fixture, |data| (data.cache_bytes, data.database_bytes) = (cache, Some(database)));
+                data(fixture, |data| {
+                    data.cache_bytes = cache;
+                    resize(data, Some(database));
+                });
             }
         };
         after(with(own), with(other))

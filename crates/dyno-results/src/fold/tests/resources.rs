@@ -205,6 +205,7 @@ fn rows_take_what_was_last_read_of_them() {
     let table = |rows, table_bytes, index_bytes| Table {
         name: "event".to_owned(),
         rows,
+        rows_counted: true,
         table_bytes,
         index_bytes,
         logged: None,

@@ -14,6 +14,7 @@ fn run(about: &str, cold: Option<Cold>, read: Option<f64>) -> Report {
     let table = Table {
         name: "lineitem".to_owned(),
         rows: None,
+        rows_counted: true,
         table_bytes: Some(GIB),
         index_bytes: None,
         logged: None,

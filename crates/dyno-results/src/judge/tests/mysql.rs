@@ -2,7 +2,7 @@
 
 use super::{clean_report, found, hold, must_be_silent, must_find};
 use crate::event::Severity;
-use crate::fixture::GIB;
+use crate::fixture::{GIB, resize};
 
 #[test]
 fn mysqls_numbers_are_named_with_what_helps() {
@@ -27,10 +27,10 @@ fn mysqls_numbers_are_named_with_what_helps() {
 fn data_in_memory_are_not_cached_where_the_server_bypasses_the_system() {
     let mut report = clean_report();
     report.settings[0].facts.bypasses_system_cache = true;
-    report.data[0].database_bytes = Some(10 * GIB);
+    resize(&mut report.data[0], Some(10 * GIB));
     must_be_silent(&report, "cached");
     report.settings[0].facts.bypasses_system_cache = false;
     must_find(&report, "cached", Severity::Note, &["host's memory of 16 GiB"]);
-    report.data[0].database_bytes = Some(3 * GIB);
+    resize(&mut report.data[0], Some(3 * GIB));
     must_find(&report, "cached", Severity::Note, &["server's cache of 4 GiB"]);
 }

@@ -114,6 +114,13 @@ fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryErr
              WHERE block >= 0"
         );
         let table_bytes = number(connection, &blocks)?;
+        // What an index takes is not told; a key has one too.
+        let indexes = of(
+            "SELECT (SELECT count(*) FROM duckdb_constraints() WHERE constraint_type IN ('PRIMARY KEY', 'UNIQUE', \
+                          'FOREIGN KEY') AND table_name = t.table_name AND schema_name = t.schema_name \
+                          AND database_name = t.database_name) + index_count FROM duckdb_tables() t",
+        );
+        let indexes = number(connection, &indexes)?;
         let indexed = of(
             "SELECT DISTINCT trim(split_part(trim(expressions, '[]'), ',', 1), ' \"''') FROM duckdb_indexes()",
         );
@@ -121,8 +128,9 @@ fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryErr
         found.push(event::Table {
             name: name.to_owned(),
             rows: number(connection, &of("SELECT estimated_size FROM duckdb_tables()"))?,
+            rows_counted: false,
             table_bytes,
-            index_bytes: None,
+            index_bytes: table_bytes.filter(|_| indexes == Some(0)).map(|_| 0),
             logged: None,
             indexed: table_bytes
                 .map(|_| indexed.iter().filter_map(|row| row.text(0).map(str::to_owned)).collect()),

@@ -199,6 +199,7 @@ fn described(name: &str, row: Option<&TextRow>, file_bytes: Option<u64>) -> even
     event::Table {
         name: name.to_owned(),
         rows,
+        rows_counted: false,
         table_bytes,
         index_bytes,
         logged,

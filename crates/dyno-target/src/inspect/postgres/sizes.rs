@@ -69,14 +69,15 @@ fn table_sizes(connection: &mut Connection, tables: &[&str]) -> Result<Vec<event
     Ok(tables.iter().enumerate().map(|(place, name)| table(name, rows.get(place))).collect())
 }
 
-/// A row for each table in its order: of a partitioned table the leaves are added up, of what is no table all is null.
+/// A row for each table in its order: partitions, and tables that inherit, are added to theirs, of what is no table all is null.
 pub(super) fn of_tables(tables: &[impl AsRef<str>], sums: &str) -> String {
     let names: Vec<String> = tables.iter().map(|name| literal(name.as_ref())).collect();
     format!(
         "SELECT {sums}
          FROM unnest(ARRAY[{}]::text[]) WITH ORDINALITY AS wanted(name, place)
          LEFT JOIN pg_class c ON c.relkind <> 'p' AND c.oid IN (
-            SELECT to_regclass(name)::oid UNION ALL SELECT relid::oid FROM pg_partition_tree(to_regclass(name)))
+            SELECT to_regclass(name)::oid UNION ALL SELECT relid::oid FROM pg_partition_tree(to_regclass(name))
+            UNION ALL SELECT inhrelid FROM pg_inherits WHERE inhparent = to_regclass(name)::oid)
          GROUP BY place ORDER BY place",
         names.join(", ")
     )
@@ -88,6 +89,7 @@ fn table(name: &str, row: Option<&TextRow>) -> event::Table {
     event::Table {
         name: name.to_owned(),
         rows: number("rows").filter(|_| flag("counted") == Some(true)),
+        rows_counted: false,
         table_bytes: number("table_bytes"),
         index_bytes: number("index_bytes"),
         logged: flag("logged"),
