@@ -519,6 +519,84 @@ fn they_run_on_every_kind_of_target() {
     assert_eq!(report.notices().matches("failed").count(), 0, "{}", report.notices());
 }
 
+/// On PostgreSQL one value, and on the others another.
+fn other_on_postgres(one: &str, other: &str) -> String {
+    format!("SELECT CASE WHEN version() LIKE 'PostgreSQL%' THEN {one} ELSE {other} END AS a")
+}
+
+#[test]
+fn values_are_compared_by_the_types_of_their_columns() {
+    let (Some(server), Some(library)) = (shared(), duckdb_library()) else { return };
+    let home = Home::new();
+    let same =
+        "SELECT CAST(12.50 AS DECIMAL(9, 2)) AS a, ' a ' AS b, 'NULL' AS c, NULL AS d, 3 AS e, 1.5 / 7 AS f";
+    let others =
+        [("100.25", "100.26"), ("21615929300.24", "21615929280.24"), ("'1.10'", "'1.1'"), ("'a '", "'a'")];
+    let others = others.map(|(one, other)| other_on_postgres(one, other));
+    let [cent, sum, digits, blank] = others.each_ref().map(String::as_str);
+    let queries = [("blank", blank), ("cent", cent), ("digits", digits), ("same", same), ("sum", sum)];
+    let common = folder(&home, "common", &queries);
+    let postgres = format!("pg={}", database(&server, "query_types"));
+    let duck = format!("duck=duckdb:{}?driver={}", home.path("duck.db").display(), library.display());
+    let maria = mysql::shared(MysqlProduct::MariaDb);
+    let maria = maria.map(|server| format!("my={}", mysql::database(&server, "query_types")));
+    let once = ["--plans", "none", "--repeat", "1", "--warm-up", "0s", "--json"];
+    for target in [Some(&duck), maria.as_ref()].into_iter().flatten() {
+        let run = ["run", common.as_str(), "--target", &postgres, "--target", target];
+        let report = home.dyno(&[&run[..], &once].concat()).expect(0).report();
+        let differ: Vec<bool> = each(&report, "pg", "differs").iter().map(|it| !it.is_null()).collect();
+        assert_eq!(
+            differ,
+            [true, true, true, false, true],
+            "{target}: {}",
+            evidence(&report, "answer-differs")
+        );
+    }
+    let types = "SELECT CAST('12:34:56.5' AS time), INTERVAL '14 months 3 days 04:05:06.7', CAST('infinity' AS timestamp), \
+                 ARRAY['a b', NULL, 'NULL'], CAST('abc' AS bytea), CAST('{\"b\": 1, \"a\": [1, 2]}' AS json)";
+    let types = folder(&home, "types", &[("types", types)]);
+    let run = ["run", types.as_str(), "--target", &postgres, "--target", &duck];
+    let report = home.dyno(&[&run[..], &once].concat()).expect(0).report();
+    assert_eq!(each(&report, "pg", "differs"), [&Value::Null], "{}", evidence(&report, "answer-differs"));
+}
+
+#[test]
+fn a_query_that_does_not_determine_its_rows_is_a_note() {
+    let (Some(server), Some(library)) = (shared(), duckdb_library()) else { return };
+    let home = Home::new();
+    let postgres = format!("pg={}", database(&server, "query_ties"));
+    value(
+        &server,
+        "query_ties",
+        "CREATE TABLE hit AS SELECT i % 50 AS uid, i AS n FROM generate_series(1, 1000) AS t (i)",
+    );
+    let hit = "SELECT i % 50 AS uid, i AS n FROM generate_series(1000, 1, -1) AS t (i)";
+    let setup = format!("CREATE TABLE IF NOT EXISTS hit AS {hit}");
+    let file = home.path("duck.db");
+    let duck = format!("duck=duckdb:{}?driver={}", file.display(), library.display());
+    let create = folder(&home, "create", &[("create", &setup)]);
+    let once = ["--plans", "none", "--repeat", "1", "--warm-up", "0s", "--json"];
+    home.dyno(&[&["run", create.as_str(), "--target", &duck][..], &once].concat()).expect(0);
+    let queries = folder(
+        &home,
+        "queries",
+        &[
+            ("any", "SELECT uid, n FROM hit LIMIT 10"),
+            ("ties", "SELECT uid, count(*) AS c FROM hit GROUP BY uid ORDER BY c DESC LIMIT 10"),
+            ("unique", "SELECT n FROM hit ORDER BY n LIMIT 10"),
+        ],
+    );
+    let run = ["run", queries.as_str(), "--target", &postgres, "--target", &duck];
+    let report = home.dyno(&[&run[..], &once].concat()).expect(0).report();
+    assert_eq!(each(&report, "pg", "differs"), [&Value::Null; 3]);
+    assert!(evidence(&report, "answer-varies").contains("any: its LIMIT has no ORDER BY"));
+    // A server that has lost a row.
+    value(&server, "query_ties", "DELETE FROM hit WHERE n = 5");
+    let report = home.dyno(&[&run[..], &once].concat()).expect(0).report();
+    let differ: Vec<bool> = each(&report, "pg", "differs").iter().map(|it| !it.is_null()).collect();
+    assert_eq!(differ, [false, false, true], "{}", evidence(&report, "answer-differs"));
+}
+
 #[test]
 fn what_is_no_set_of_queries_is_refused() {
     let home = Home::new();
