@@ -162,6 +162,7 @@ export interface Data {
   cache_bytes: number | null;
   memory_bytes: number | null;
   tables: Table[];
+  indirect?: string[];
 }
 
 export interface Table {

@@ -230,6 +230,7 @@ mod tests {
             cache_bytes: None,
             memory_bytes: None,
             tables,
+            indirect: None,
             after: None,
         })
     }

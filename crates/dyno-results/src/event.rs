@@ -293,6 +293,11 @@ pub struct Data {
     /// Memory of the server's host, where known.
     pub memory_bytes: Option<u64>,
     pub tables: Vec<Table>,
+    /// Where the tables are those whose names stand in a user's statements: what else stands there by which other tables may be
+    /// changed, or these in another way than the settings say (functions, views, triggers of the tables, other schemas, names of
+    /// settings). `None` where the tables are the workload's own, and in runs of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub indirect: Option<Vec<String>>,
     /// The series behind which it was read; `None` before all of them, and in runs of before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,

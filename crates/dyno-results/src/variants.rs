@@ -264,6 +264,7 @@ mod tests {
             cache_bytes: None,
             memory_bytes: None,
             tables: vec![table],
+            indirect: None,
             after: after.map(str::to_owned),
         })
     }

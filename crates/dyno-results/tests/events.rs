@@ -78,6 +78,7 @@ fn every_event() -> Vec<Event> {
             database_bytes: Some(1),
             cache_bytes: Some(1),
             memory_bytes: Some(1),
+            indirect: None,
             after: None,
             tables: vec![Table {
                 name: text(),

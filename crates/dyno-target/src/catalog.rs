@@ -17,6 +17,9 @@ pub struct Catalog {
     pub indexes: &'static str,
     /// Table, column, the table referred to; those that the server trusts.
     pub foreign_keys: &'static str,
+    /// What else of these names than a table may change tables, in one column: routines, other schemas, and triggers of the tables.
+    /// `None` where nothing can that writes to tables without a log.
+    pub indirect: Option<&'static str>,
     /// Bytes of the tables and of their indexes; `None` where the server does not know that well.
     pub bytes: Option<&'static str>,
 }
@@ -139,6 +142,16 @@ pub fn foreign_keys(connection: &mut Connection, names: Names<'_>) -> Result<Vec
         |row: &TextRow| ForeignKey { table: text(row, 0), column: text(row, 1), refers_to: text(row, 2) };
     let sql = connection.dialect().catalog.foreign_keys;
     ask(connection, sql, names, key)
+}
+
+/// Routines and schemas of these names, and triggers of the tables.
+///
+/// # Errors
+/// The session was lost.
+pub fn indirect(connection: &mut Connection, names: Names<'_>) -> Result<Vec<String>, QueryError> {
+    let Some(sql) = connection.dialect().catalog.indirect else { return Ok(Vec::new()) };
+    let found = known(ask(connection, sql, names, |row| text(row, 0)).map(Some))?;
+    Ok(found.unwrap_or_else(|| vec!["what this user may not see".to_owned()]))
 }
 
 /// How large they are together; `None` where the server does not say.

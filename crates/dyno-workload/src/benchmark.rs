@@ -188,6 +188,11 @@ pub trait SeriesLoad: Send + Sync {
         Ok(())
     }
 
+    /// Texts of what its clients may send that changes data, where the tables are a user's own. Without any nothing is known of them.
+    fn changing_statements(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// What the first client of a pass sends, with the name of each query, by the seed of the run; empty where there are no passes.
     fn queries(&self, seed: u64) -> Vec<NamedQuery> {
         let _ = seed;

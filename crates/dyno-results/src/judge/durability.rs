@@ -1,6 +1,7 @@
-//! `durability-off`, `durability-relaxed`, `durable`: what a crash would do to what was acknowledged.
+//! `durability-off`, `durability-relaxed`, `durability-implausible`, `durability-unknown`, `durable`: what a crash would do to what was acknowledged.
 
 mod syncs;
+mod tables;
 
 use super::data_check::is_of_data;
 use super::evidence::{facts, headlines, writes};
@@ -14,18 +15,15 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
 
 fn judge_target(report: &Report, target: &Target) -> Option<Finding> {
     let facts = facts(report, &target.name).cloned().unwrap_or_default();
-    let (mut off, mut relaxed, mut advice) =
+    let (mut off, relaxed, mut advice) =
         (facts.crash_corrupts.clone(), facts.crash_loses_last.clone(), facts.durability_advice.clone());
-    let unlogged = unlogged_tables(report, &target.name);
+    let unlogged = tables::unlogged(report, &target.name);
     if !unlogged.is_empty() {
         off.push(format!("unlogged: {}", list(&unlogged)));
     }
     if in_memory(report, target) {
         off.push("its files lie in memory (tmpfs)".to_owned());
         advice = Some("put the data directory on a disk".to_owned());
-    }
-    if off.is_empty() && relaxed.is_empty() && facts.durable_by.is_some() {
-        relaxed.extend(syncs::missing(report, &facts, &target.name));
     }
     if off.is_empty() && target.embedded.as_ref().is_some_and(|embedded| embedded.unsafe_profile) {
         off.push("the server has an unsafe profile".to_owned());
@@ -58,6 +56,31 @@ fn judge_target(report: &Report, target: &Target) -> Option<Finding> {
         {
             // Whatever was promised: it does not hold what it acknowledged.
             return None;
+        }
+        let promised = facts.durable_by.as_ref()?;
+        if let Some(missing) = syncs::missing(report, &facts, &target.name) {
+            return Some(Finding {
+                code: "durability-implausible".to_owned(),
+                severity: severity(report, target),
+                subject: Subject::of_target(&target.name),
+                evidence: format!("settings promise durability ({promised}), and {missing}"),
+                advice: "find out what the commits waited for: a table without a log, a session that changes the settings, or a \
+                         server that counts otherwise; until then compare with no durable result"
+                    .to_owned(),
+            });
+        }
+        let unknown = tables::unknown(report, &target.name);
+        if !unknown.is_empty() {
+            return Some(Finding {
+                code: "durability-unknown".to_owned(),
+                severity: Severity::Note,
+                subject: Subject::of_target(&target.name),
+                evidence: format!(
+                    "settings promise durability ({promised}), but it is not known whether all that was changed has a log: {}",
+                    list(&unknown)
+                ),
+                advice: "look whether these tables are logged, and compare with care".to_owned(),
+            });
         }
         let advice = "nothing to do; compare with durable results only";
         let evidence = format!("settings promise durability: {}", facts.durable_by?);
@@ -94,15 +117,4 @@ fn in_memory(report: &Report, target: &Target) -> bool {
         let on_it = report.targets.iter().filter(|other| holds(host, &other.name)).count();
         holds(host, &target.name) && on_it == 1 && host.disk_kind.as_deref() == IN_MEMORY
     })
-}
-
-fn unlogged_tables(report: &Report, target: &str) -> Vec<String> {
-    report
-        .data
-        .iter()
-        .filter(|data| data.target == target)
-        .flat_map(|data| &data.tables)
-        .filter(|table| table.logged == Some(false))
-        .map(|table| table.name.clone())
-        .collect()
 }

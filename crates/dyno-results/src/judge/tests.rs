@@ -670,8 +670,45 @@ fn settings_alone_make_nothing_durable() {
         must_find(&synced(enough), "durable", Severity::Note, &["settings promise"]);
     }
     let words = ["20 syncs of the log", "990 commits of 8 clients"];
-    must_find(&synced(20.0), "durability-relaxed", Severity::Doubt, &words);
+    must_find(&synced(20.0), "durability-implausible", Severity::Doubt, &words);
     must_be_silent(&synced(20.0), "durable");
+    // A server that counts them has made none here.
+    let mut none = synced(0.0);
+    none.stages[0].resources.insert("wal_fsyncs_per_s".to_owned(), 3.0);
+    must_find(&none, "durability-implausible", Severity::Doubt, &["0 syncs of the log"]);
+    none.settings[0].facts.log_written_through = true;
+    must_find(&none, "durable", Severity::Note, &[]);
+}
+
+#[test]
+fn what_a_load_changed_without_anybody_knowing_its_log_is_not_durable() {
+    type Change<'a> = &'a dyn Fn(&mut crate::event::Data);
+    let with = |change: Change<'_>| {
+        let mut report = clean_report();
+        report.data.iter_mut().for_each(change);
+        report
+    };
+    let named = |indirect: &[&str]| Some(indirect.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
+    // A workload's own tables are known to it, whether or not the server says so; those of a user's statements are not.
+    must_find(&with(&|data| data.tables[0].logged = None), "durable", Severity::Note, &[]);
+    must_find(&with(&|data| data.indirect = named(&[])), "durable", Severity::Note, &[]);
+    let unknown: [(Change<'_>, &str); 4] = [
+        (&|data| data.indirect = named(&["enqueue"]), "enqueue"),
+        (&|data| (data.indirect, data.tables[0].logged) = (named(&[]), None), "pgbench_accounts"),
+        (&|data| (data.indirect, data.tables) = (named(&[]), Vec::new()), "the tables of tpcb/"),
+        (&|data| data.workload = "another".to_owned(), "the tables of tpcb/"),
+    ];
+    for (change, said) in unknown {
+        let report = with(change);
+        must_find(&report, "durability-unknown", Severity::Note, &["settings promise", said]);
+        must_be_silent(&report, "durable");
+    }
+    let off = with(&|data| (data.indirect, data.tables[0].logged) = (named(&["f"]), Some(false)));
+    must_find(&off, "durability-off", Severity::Doubt, &["unlogged: pgbench_accounts"]);
+    must_be_silent(&off, "durability-unknown");
+    let mut failed = clean_report();
+    failed.checks[0].passed = Some(false);
+    must_be_silent(&failed, "durable");
 }
 
 #[test]

@@ -332,6 +332,7 @@ fn describe(fixture: &mut Fixture) {
         database_bytes: Some(75 * GIB),
         cache_bytes: Some(4 * GIB),
         memory_bytes: Some(16 * GIB),
+        indirect: None,
         after: None,
         tables: vec![Table {
             name: "pgbench_accounts".to_owned(),

@@ -72,6 +72,7 @@ static CATALOG: Catalog = Catalog {
     described: None,
     indexes: "SELECT '', '', '' WHERE '' {names} AND 1 = 0",
     foreign_keys: "SELECT '', '', '' WHERE '' {names} AND 1 = 0",
+    indirect: None,
     bytes: None,
 };
 

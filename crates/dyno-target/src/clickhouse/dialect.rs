@@ -72,6 +72,7 @@ static CATALOG: Catalog = Catalog {
     // Those that leave parts of a table out find no row.
     indexes: "SELECT '', '', '' WHERE 0",
     foreign_keys: "SELECT '', '', '' WHERE 0",
+    indirect: None,
     bytes: Some(
         "SELECT sum(bytes_on_disk), 0 FROM system.parts \
          WHERE active AND database = currentDatabase() AND table {names}",

@@ -126,6 +126,10 @@ fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryErr
              WHERE active AND database = currentDatabase() AND table = '{name}'"
         );
         let rows = known(connection.query(&one).map(Some))?.unwrap_or_default();
+        let engine = format!(
+            "SELECT engine FROM system.tables WHERE database = currentDatabase() AND name = '{name}'"
+        );
+        let engine: Option<String> = known(connection.query_value(&engine))?;
         let number = |at| rows.first().and_then(|row| row.text(at)?.parse::<u64>().ok());
         let table_bytes = number(1);
         found.push(event::Table {
@@ -135,13 +139,21 @@ fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryErr
             table_bytes,
             // The index of the primary key is part of the table.
             index_bytes: table_bytes.map(|_| 0),
-            logged: None,
+            logged: engine.as_deref().and_then(is_kept),
             indexed: table_bytes.map(|_| Vec::new()),
             analyzed: None,
         });
     }
     // What is uncompressed is not cached by default, but for the system's cache.
     Ok(Sizes { database_bytes, cache_bytes: None, tables: found })
+}
+
+/// Whether a crash leaves the rows of a table of this engine; `None` where they are another table's or server's.
+fn is_kept(engine: &str) -> Option<bool> {
+    match engine {
+        "Memory" | "Null" | "Buffer" => Some(false),
+        engine => engine.ends_with("MergeTree").then_some(true),
+    }
 }
 
 /// Counters of the whole server, by their keys. One that is still 0 is not in the table.

@@ -62,5 +62,6 @@ static CATALOG: Catalog = Catalog {
     // There are none.
     indexes: "SELECT '', '', '' WHERE false",
     foreign_keys: "SELECT '', '', '' WHERE false",
+    indirect: None,
     bytes: None,
 };

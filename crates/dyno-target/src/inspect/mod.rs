@@ -4,6 +4,7 @@
 
 mod identity;
 mod mysql;
+mod named;
 pub(crate) mod place;
 mod postgres;
 mod sessions;
@@ -16,6 +17,7 @@ use dyno_results::event;
 use dyno_wire::endpoint::{Address, Wire};
 
 pub use identity::Identity;
+pub use named::named_data;
 pub use place::ServerProcess;
 pub(crate) use postgres::literal;
 pub use sessions::{begins_without_autocommit, prepared_statements_left};
@@ -161,6 +163,7 @@ pub fn data(
         cache_bytes,
         memory_bytes: None,
         tables,
+        indirect: None,
         after: None,
     })
 }

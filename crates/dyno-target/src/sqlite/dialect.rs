@@ -72,6 +72,7 @@ static CATALOG: Catalog = Catalog {
               WHERE t.name {names} AND t.type = 'table' AND c.seqno = 0 AND NOT i.partial",
     foreign_keys: "SELECT t.name, f.\"from\", f.\"table\" FROM sqlite_schema t, pragma_foreign_key_list(t.name) f \
                    WHERE t.name {names} AND t.type = 'table'",
+    indirect: None,
     // Each page would have to be read.
     bytes: None,
 };

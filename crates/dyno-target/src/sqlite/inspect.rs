@@ -124,7 +124,8 @@ fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryErr
             rows_counted: false,
             table_bytes,
             index_bytes: bytes(connection, "index")?.or(table_bytes.map(|_| 0)),
-            logged: None,
+            // All that is in the file goes through its journal or log.
+            logged: Some(true),
             indexed: table_bytes
                 .map(|_| indexed.iter().filter_map(|row| row.text(0).map(str::to_owned)).collect()),
             // Without the table of statistics there are none either.

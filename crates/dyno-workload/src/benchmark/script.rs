@@ -130,13 +130,18 @@ impl SqlScript {
         let Ok(workload) = PgbenchLoad::new(scripts, names, options, 1, Arc::default(), silent) else {
             unreachable!("it has no log that could not be opened")
         };
-        Ok(Box::new(ScriptLoad { workload: Arc::new(workload), writes: self.writes() }))
+        Ok(Box::new(ScriptLoad {
+            workload: Arc::new(workload),
+            writes: self.writes(),
+            text: self.text.clone(),
+        }))
     }
 }
 
 struct ScriptLoad {
     workload: Arc<PgbenchLoad>,
     writes: bool,
+    text: String,
 }
 
 impl SeriesLoad for ScriptLoad {
@@ -146,6 +151,10 @@ impl SeriesLoad for ScriptLoad {
 
     fn workload(&self) -> Arc<dyn Workload> {
         self.workload.clone()
+    }
+
+    fn changing_statements(&self) -> Vec<String> {
+        vec![self.text.clone()]
     }
 
     /// Nothing is known of its tables.

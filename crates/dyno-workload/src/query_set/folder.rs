@@ -183,6 +183,11 @@ impl SeriesLoad for FolderLoad {
         self.load.take_failures()
     }
 
+    fn changing_statements(&self) -> Vec<String> {
+        let queries = self.load.of_first_client(0).into_iter().filter(|query| !query.only_reads);
+        queries.map(|query| query.sql).collect()
+    }
+
     /// Nothing is known of its tables.
     fn baseline(&self, _connection: &mut Connection) -> Result<Option<Baseline>, BenchmarkError> {
         Ok(None)

@@ -281,6 +281,27 @@ pub(super) fn data(
     Ok(())
 }
 
+/// Tells of the tables that a user's statements name, if there are any.
+pub(super) fn named_data(
+    context: &Context<'_>,
+    system: &mut System<'_>,
+    workload: &str,
+    texts: &[String],
+) -> Result<(), Failure> {
+    if texts.is_empty() {
+        return Ok(());
+    }
+    let (name, url, server) = (system.name(), system.server.url.clone(), &mut system.server);
+    let connection = server.reconnect_if_broken()?;
+    let mut data = cancellable(context, connection, |connection| {
+        inspect::named_data(connection, name, workload, texts)
+            .map_err(|source| Failure::query("looking at the tables of the statements", &url, source))
+    })?;
+    data.memory_bytes = server.server_memory_bytes();
+    context.stream.emit(Event::Data(data));
+    Ok(())
+}
+
 /// What is known of the rows behind a load.
 pub(super) enum RowCounts {
     /// Of each table.

@@ -20,7 +20,7 @@ use super::stages::{StageSubject, StageSum, Stages};
 use super::system::System;
 use super::target_server::TargetServer;
 use super::verification::{self, Verification};
-use super::{Context, cold, hooks, plans, room};
+use super::{Context, cold, describe, hooks, plans, room};
 use crate::failure::Failure;
 use crate::plan::{HookStage, LoadSource, PhasePlan, StreamPlan};
 
@@ -96,6 +96,9 @@ impl<'a> PhaseRun<'a> {
         }
         let judged: Vec<(&StreamPlan, &dyn SeriesLoad)> =
             phase.streams.iter().zip(loads.iter().map(|load| load.series.as_ref())).collect();
+        for (stream, load) in judged.iter().filter(|(_, load)| load.series().writes) {
+            describe::named_data(context, system, &stream.workload, &load.changing_statements())?;
+        }
         let verification = Verification::begin(context, system, &judged)?;
         system.server.files().look_again();
         let before = system.server.identity().clone();

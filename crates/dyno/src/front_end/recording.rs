@@ -161,11 +161,16 @@ impl Recording {
         Self { load, contended_rows: None, extras, run }
     }
 
-    /// Tells what is under test, and how large `tables` are.
-    pub(crate) fn describe(&mut self, connection: &mut Connection, tables: Option<Tables<'_>>) {
+    /// Tells what is under test, and how large `tables` are, or those that the `texts` of a user's own scripts name.
+    pub(crate) fn describe(
+        &mut self,
+        connection: &mut Connection,
+        tables: Option<Tables<'_>>,
+        texts: &[String],
+    ) {
         self.contended_rows = tables.and_then(|tables| tables.contended_rows);
         if let Some(run) = &mut self.run
-            && let Err(failure) = run.describe(&self.load, connection, tables)
+            && let Err(failure) = run.describe(&self.load, connection, tables, texts)
         {
             self.extras.tell(&format!("dyno: the run is not described in full: {failure}\n"));
         }
@@ -249,6 +254,7 @@ impl RecordedRun {
         load: &LoadDescription,
         connection: &mut Connection,
         tables: Option<Tables<'_>>,
+        texts: &[String],
     ) -> Result<(), Failure> {
         let failed = |doing| move |source| Failure::query(doing, &load.url, source);
         let process =
@@ -264,7 +270,10 @@ impl RecordedRun {
         }
         self.described = Some((described, connection.route()));
         describe::this_host(&self.stream, disk.as_deref(), roles);
-        if let Some(Tables { scale, names, .. }) = tables {
+        if !texts.is_empty() {
+            let data = inspect::named_data(connection, load.target, &load.workload, texts);
+            self.stream.emit(Event::Data(data.map_err(failed("looking at the tables of the scripts"))?));
+        } else if let Some(Tables { scale, names, .. }) = tables {
             let family = load.workload.split('/').next().unwrap_or_default();
             let data = inspect::data(connection, load.target, family, scale, names);
             self.stream.emit(Event::Data(data.map_err(failed("reading the sizes of the tables"))?));

@@ -26,7 +26,7 @@ use super::failed::PgbenchFailed;
 use super::options::{RunOptions, ScriptSource, Vacuum};
 use super::progress;
 use super::report::{self, Results};
-use super::sources::read_scripts;
+use super::sources::{ReadScripts, read_scripts};
 use super::stored;
 use crate::front_end::{
     BROKE_OFF, Ended, INTERRUPTED_BEFORE, Recording, STOPPED_WAIT, Tables, WAIT_FOREVER, beside, say,
@@ -36,7 +36,7 @@ use crate::{DONE, INCOMPLETE, NOT_WRITTEN, command, interrupt};
 /// `typed` is the command line behind the program's name.
 pub(crate) fn run(options: &RunOptions, typed: Vec<String>) -> Result<u8, PgbenchFailed> {
     let mut names = Names::new();
-    let (scripts, stored) = read_scripts(options, &mut names)?;
+    let ReadScripts { scripts, stored, texts } = read_scripts(options, &mut names)?;
     let (connection, server) = connect::open(&options.connection, "setup", &mut say)?;
     if options.load.debug {
         tell_what_is_run(options, &server);
@@ -46,7 +46,7 @@ pub(crate) fn run(options: &RunOptions, typed: Vec<String>) -> Result<u8, Pgbenc
     let types = scripts.iter().map(|script| script.script.name.clone()).collect();
     let description = stored::description(options, typed, (types, stored), &server.url);
     let mut recording = Recording::begin(description, options.extras);
-    let ran = load(options, scripts, names, (connection, &server), &stop, &mut recording);
+    let ran = load(options, (scripts, texts), names, (connection, &server), &stop, &mut recording);
     match ran {
         Ok(Ended { code, reason }) => {
             recording.finish(reason);
@@ -73,7 +73,7 @@ fn tell_what_is_run(options: &RunOptions, server: &PgbenchServer) {
 
 fn load(
     options: &RunOptions,
-    scripts: Vec<WeightedScript>,
+    (scripts, texts): (Vec<WeightedScript>, Vec<String>),
     names: Names,
     (mut connection, server): (Connection, &PgbenchServer),
     stop: &Arc<AtomicBool>,
@@ -86,7 +86,7 @@ fn load(
         let names = Table::ALL.map(Table::name);
         let contended_rows = stored::contended_rows(options, scale);
         let described = Tables { scale: Some(scale as f64), names: &names, contended_rows };
-        recording.describe(&mut connection, tables.map(|_| described));
+        recording.describe(&mut connection, tables.map(|_| described), &texts);
         (tables, scale)
     });
     if stop.load(Ordering::Relaxed) {

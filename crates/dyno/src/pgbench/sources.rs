@@ -12,13 +12,21 @@ use super::failed::PgbenchFailed;
 use super::options::{RunOptions, ScriptChoice, ScriptSource};
 use crate::front_end::stored_script;
 
-/// Reads and parses the scripts, in the order in which they were named; each with what is stored of it.
-pub(super) fn read_scripts(
-    options: &RunOptions,
-    names: &mut Names,
-) -> Result<(Vec<WeightedScript>, Vec<Value>), PgbenchFailed> {
-    let read = |choice: &ScriptChoice| {
+/// Scripts that were read, in the order in which they were named.
+pub(super) struct ReadScripts {
+    pub(super) scripts: Vec<WeightedScript>,
+    /// What is stored of each.
+    pub(super) stored: Vec<Value>,
+    /// The texts, unless the one script is a builtin of which all is known.
+    pub(super) texts: Vec<String>,
+}
+
+/// Reads and parses the scripts.
+pub(super) fn read_scripts(options: &RunOptions, names: &mut Names) -> Result<ReadScripts, PgbenchFailed> {
+    let mut texts = Vec::new();
+    let mut read = |choice: &ScriptChoice| {
         let (name, text) = read_source(&choice.source)?;
+        texts.push(String::from_utf8_lossy(&text).into_owned());
         let script = script::parse(&name, &text, options.load.mode, names)?;
         let mut stored = match choice.source {
             ScriptSource::Builtin(_) => json!({ "name": name }),
@@ -27,7 +35,12 @@ pub(super) fn read_scripts(
         stored["weight"] = choice.weight.into();
         Ok((WeightedScript { script, weight: choice.weight }, stored))
     };
-    options.scripts.iter().map(read).collect()
+    let read = options.scripts.iter().map(&mut read).collect::<Result<Vec<_>, PgbenchFailed>>()?;
+    if let [ScriptChoice { source: ScriptSource::Builtin(_), .. }] = &*options.scripts {
+        texts.clear();
+    }
+    let (scripts, stored) = read.into_iter().unzip();
+    Ok(ReadScripts { scripts, stored, texts })
 }
 
 /// Name and text.

@@ -186,7 +186,7 @@ impl SysbenchRun<'_> {
             let names: Vec<_> = (1..=self.tables).map(sysbench::table_name).collect();
             let names: Vec<_> = names.iter().map(String::as_str).collect();
             let tables = Tables { scale: None, names: &names, contended_rows: None };
-            recording.describe(connection, (!names.is_empty()).then_some(tables));
+            recording.describe(connection, (!names.is_empty()).then_some(tables), &[]);
         }
         recording
     }

@@ -6,9 +6,11 @@
 
 mod changes;
 mod compare;
+mod durability;
 mod embedded;
 mod home;
 mod hooks;
+mod moved_files;
 mod mysql;
 mod named;
 mod plans;

@@ -33,7 +33,7 @@ const SHARED_DOUBTS: Aspect = Aspect {
     advice: "these weigh on all sides alike, if not equally (`dyno findings RUN`)",
 };
 /// Compared by other rules.
-const ELSEWHERE: [&str; 3] = ["durability-off", "durability-relaxed", "incomplete"];
+const ELSEWHERE: [&str; 4] = ["durability-off", "durability-relaxed", "durability-implausible", "incomplete"];
 
 pub(super) fn differences(sides: &[Side], shared: &[SharedParts<'_>]) -> Vec<Difference> {
     let mut found = vec![

@@ -222,6 +222,7 @@ fn rows_take_what_was_last_read_of_them() {
                 database_bytes: None,
                 cache_bytes: None,
                 memory_bytes: None,
+                indirect: None,
                 after: None,
                 tables,
             }));

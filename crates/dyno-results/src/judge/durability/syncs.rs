@@ -13,15 +13,17 @@ pub(super) fn missing(report: &Report, facts: &SettingFacts, target: &str) -> Op
     if facts.log_written_through {
         return None;
     }
+    // None at all are counted by a server that counts none, unless it has counted some in another stage.
+    let of_target = report.stages.iter().filter(|result| result.stage.target == target);
+    let counts = of_target.filter_map(|result| result.reading("wal_fsyncs_per_s")).any(|syncs| syncs > 0.0);
     let stages = headlines(report).into_iter().filter(|(series, _)| series.target == target);
     stages.map(|(_, result)| result).find_map(|result| {
         let commits = commits_per_s(result)?;
-        // None at all are counted by a server that counts none.
-        let syncs = result.reading("wal_fsyncs_per_s").filter(|syncs| *syncs > 0.0)?;
+        let syncs = result.reading("wal_fsyncs_per_s").filter(|syncs| *syncs > 0.0 || counts)?;
         let sharing = result.stage.connections.unwrap_or(result.stage.clients);
         (syncs * f64::from(sharing) * SLACK < commits).then(|| {
             format!(
-                "{} of the log were seen each second for {} commits of {}, though the settings promise durability",
+                "{} of the log were seen each second for {} commits of {}, which can share no more than one sync",
                 format::counted(syncs.round() as u64, "sync"),
                 format::long(commits),
                 format::clients(sharing)

@@ -29,6 +29,7 @@ fn run(about: &str, cold: Option<Cold>, read: Option<f64>) -> Report {
         cache_bytes: None,
         memory_bytes: None,
         tables: vec![table],
+        indirect: None,
         after: None,
     }));
     if let Some(per_second) = read {

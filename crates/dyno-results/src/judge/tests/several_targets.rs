@@ -1,7 +1,7 @@
 //! Runs over several targets: who is meant is named, and who was lost takes nothing from the others.
 
 use super::*;
-use crate::event::{SettingFacts, Settings, Subject, Target, TargetLost};
+use crate::event::{Data, SettingFacts, Settings, Subject, Target, TargetLost};
 use crate::fixture::target;
 use crate::spec::SystemSpec;
 
@@ -111,6 +111,17 @@ fn what_is_of_a_server_is_said_once_for_its_systems() {
         fixture.push(Event::Target(Target { same_host: Some(true), ..target(name) }));
         let facts = SettingFacts { durable_by: Some("fsync".to_owned()), ..SettingFacts::default() };
         fixture.push(Event::Settings(Settings { target: name.to_owned(), rows: Vec::new(), facts }));
+        fixture.push(Event::Data(Data {
+            target: name.to_owned(),
+            workload: "tpcb".to_owned(),
+            scale: None,
+            database_bytes: None,
+            cache_bytes: None,
+            memory_bytes: None,
+            tables: Vec::new(),
+            indirect: None,
+            after: None,
+        }));
     }
     for (name, _) in systems {
         fixture.target = name;

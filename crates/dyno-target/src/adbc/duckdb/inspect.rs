@@ -131,7 +131,8 @@ fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryErr
             rows_counted: false,
             table_bytes,
             index_bytes: table_bytes.filter(|_| indexes == Some(0)).map(|_| 0),
-            logged: None,
+            // All that is in the file goes through its journal or log.
+            logged: Some(true),
             indexed: table_bytes
                 .map(|_| indexed.iter().filter_map(|row| row.text(0).map(str::to_owned)).collect()),
             analyzed: None,

@@ -90,6 +90,12 @@ static CATALOG: Catalog = Catalog {
               WHERE table_schema = DATABASE() AND table_name {names} AND seq_in_index = 1",
     foreign_keys: "SELECT table_name, column_name, referenced_table_name FROM information_schema.key_column_usage \
                    WHERE table_schema = DATABASE() AND table_name {names} AND referenced_table_name IS NOT NULL",
+    indirect: Some(
+        "SELECT routine_name FROM information_schema.routines WHERE routine_name {names} AND routine_schema = DATABASE() \
+         UNION SELECT trigger_name FROM information_schema.triggers \
+               WHERE event_object_table {names} AND event_object_schema = DATABASE() \
+         UNION SELECT schema_name FROM information_schema.schemata WHERE schema_name {names} AND schema_name <> DATABASE()",
+    ),
     // Estimated, and long out of date.
     bytes: None,
 };

@@ -97,6 +97,16 @@ static CATALOG: Catalog = Catalog {
                    JOIN pg_class c ON c.oid = k.conrelid JOIN pg_class r ON r.oid = k.confrelid \
                    JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.conkey[1] \
                    WHERE k.contype = 'f' AND k.convalidated AND c.relname {names} AND pg_table_is_visible(c.oid)",
+    indirect: Some(
+        "SELECT proname FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace \
+         WHERE proname {names} AND nspname NOT IN ('pg_catalog', 'information_schema') \
+         UNION SELECT tgname FROM pg_trigger JOIN pg_class c ON c.oid = tgrelid WHERE c.relname {names} AND NOT tgisinternal \
+         UNION SELECT rulename FROM pg_rewrite JOIN pg_class c ON c.oid = ev_class \
+               WHERE c.relname {names} AND rulename <> '_RETURN' \
+         UNION SELECT n.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
+               WHERE c.relname {names} AND c.relkind IN ('r', 'p', 'v', 'f') AND NOT pg_table_is_visible(c.oid) \
+                     AND n.nspname NOT IN ('pg_catalog', 'information_schema')",
+    ),
     bytes: Some(
         "SELECT COALESCE(SUM(pg_table_size(c.oid)), 0)::bigint, COALESCE(SUM(pg_indexes_size(c.oid)), 0)::bigint \
          FROM pg_class c WHERE c.relname {names} AND c.relkind IN ('r', 'p') AND pg_table_is_visible(c.oid)",
