@@ -33,6 +33,11 @@ pub trait Driver: Debug + Send + Sync {
         None
     }
 
+    /// The library that opening the first session loads into this process, as messages name it; `None` where there is none to load.
+    fn library(&self) -> Option<String> {
+        None
+    }
+
     /// Whether a backslash begins an escape in a string of its SQL.
     fn escapes_by_backslash(&self) -> bool {
         false
@@ -161,6 +166,15 @@ impl Route {
         match self {
             Self::Wire(endpoint) => endpoint.address.to_string(),
             Self::Driver(driver) => driver.place(),
+        }
+    }
+
+    /// See [`Driver::library`].
+    #[must_use]
+    pub fn library(&self) -> Option<String> {
+        match self {
+            Self::Wire(_) => None,
+            Self::Driver(driver) => driver.library(),
         }
     }
 }

@@ -13,6 +13,8 @@ use crate::statement::Statement;
 
 /// How often it is looked whether a session that is being opened is still waited for.
 const OPEN_LOOK: Duration = Duration::from_millis(50);
+/// How long opening a session may take: a library may write what a crash left in its log to its file first.
+const OPENED_WITHIN_NS: u64 = 180 * SECOND_NS;
 /// How long it takes until an operation is asked again to stop: it may have begun as it was asked, and not have heard it.
 const CANCEL_AGAIN_NS: u64 = SECOND_NS / 10;
 
@@ -66,13 +68,18 @@ impl Watched {
         loop {
             match opened.recv_timeout(OPEN_LOOK) {
                 Ok(opened) => return opened.map_err(SessionError::from),
-                Err(RecvTimeoutError::Timeout) if self.given_up_ns.load(Ordering::Acquire) > began_ns => {
+                Err(RecvTimeoutError::Timeout) if self.is_given_up(began_ns, now_ns()) => {
                     return Err(SessionError::TimedOut(Duration::from_nanos(now_ns() - began_ns)));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(SessionError::Closed),
             }
         }
+    }
+
+    /// Whether a session that began to be opened then is waited for no longer.
+    fn is_given_up(&self, began_ns: u64, now: u64) -> bool {
+        self.given_up_ns.load(Ordering::Acquire) > began_ns || now.saturating_sub(began_ns) > OPENED_WITHIN_NS
     }
 
     /// A session that is being opened is waited for no longer.
@@ -296,6 +303,11 @@ mod tests {
         watched.give_up_opening();
         assert!(matches!(opening.join().unwrap(), Err(SessionError::TimedOut(_))));
         go_on.send(()).unwrap();
+        // Nor one that takes too long.
+        let watched = Arc::<Watched>::default();
+        assert!(
+            !watched.is_given_up(1, 1 + OPENED_WITHIN_NS) && watched.is_given_up(1, 2 + OPENED_WITHIN_NS)
+        );
         // What was given up before is not this.
         let (slow, begins, go_on) = Slow::new();
         let driver: Arc<dyn Driver> = slow;

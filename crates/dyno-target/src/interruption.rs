@@ -8,12 +8,17 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::deadline::Deadline;
+
 /// How often a wait looks whether the user wants to stop.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
 
 /// How long a statement that is being cancelled, and whatever else is under way then, may still take; and then all that is
 /// asked behind the load.
 pub(crate) const GRACE: Duration = Duration::from_secs(1);
+
+/// How long a server that is asked to stop a statement may take for that, from the first request.
+const OBEYED_WITHIN: Duration = Duration::from_secs(2);
 
 static REQUESTED: OnceLock<Instant> = OnceLock::new();
 
@@ -36,6 +41,11 @@ pub(crate) fn deadline() -> Option<Instant> {
 /// When waiting ends for what began then and is done although the user wants to stop: it has its own time.
 pub(crate) fn deadline_since(began: Instant) -> Option<Instant> {
     REQUESTED.get().map(|requested| (*requested).max(began) + GRACE)
+}
+
+/// When a server that is asked now to stop a statement is to have done so; then its connection is closed.
+pub(crate) fn obeyed_by() -> Deadline {
+    Deadline::within(if is_requested() { GRACE } else { OBEYED_WITHIN })
 }
 
 /// When waiting for what is asked behind the load ends; `None` as long as the user does not want to stop. The time counts from

@@ -448,3 +448,18 @@ fn answers_have_their_names_and_values() {
     let wrong = connection.query("SELECT * FROM missing").unwrap_err().to_string();
     assert!(wrong.contains("no such table: missing (SQLITE_ERROR)"), "{wrong}");
 }
+
+#[test]
+fn an_answer_without_an_end_is_stopped() {
+    let bank = Bank::new("");
+    let mut connection = bank.connect("");
+    for columns in ["1", "NULL, NULL, NULL, NULL", "hex(zeroblob(50000))"] {
+        let endless = format!(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT {columns} FROM n"
+        );
+        let error = connection.query(&endless).unwrap_err();
+        assert!(matches!(error, QueryError::TooLarge { .. }), "{columns}: {error}");
+    }
+    // The session goes on.
+    assert_eq!(connection.query_value::<u32>("SELECT 7").unwrap(), Some(7));
+}

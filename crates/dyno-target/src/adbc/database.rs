@@ -153,13 +153,23 @@ fn in_either_version(
     load(AdbcVersion::V110).or_else(|error| load(AdbcVersion::V100).map_err(|_| error))
 }
 
-fn load_duckdb(settings: &AdbcSettings) -> Result<ManagedDriver, DriverError> {
+/// The library, as a file or as a name that is looked for.
+pub(super) fn library(settings: &AdbcSettings) -> PathBuf {
+    named_library(settings).0
+}
+
+/// The same, and who names it.
+fn named_library(settings: &AdbcSettings) -> (PathBuf, &'static str) {
     let variable = std::env::var_os(LIBRARY_VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from);
-    let (library, named_by) = match (settings.library(), variable) {
+    match (settings.library(), variable) {
         (Some(library), _) => (PathBuf::from(library), "the target's `driver`"),
         (None, Some(library)) => (library, LIBRARY_VARIABLE),
         (None, None) => (PathBuf::from(DUCKDB_LIBRARY), ""),
-    };
+    }
+}
+
+fn load_duckdb(settings: &AdbcSettings) -> Result<ManagedDriver, DriverError> {
+    let (library, named_by) = named_library(settings);
     let load = |version| ManagedDriver::load_dynamic_from_filename(&library, settings.entrypoint(), version);
     let mut driver = in_either_version(load).map_err(|error| {
         let looked = match named_by {

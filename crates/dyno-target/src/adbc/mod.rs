@@ -100,6 +100,10 @@ impl Driver for AdbcDriver {
         self.settings.file().map(|file| with_beside(&file, &[".wal"])).unwrap_or_default()
     }
 
+    fn library(&self) -> Option<String> {
+        Some(database::library(&self.settings).display().to_string())
+    }
+
     /// The sessions share the database's own files.
     fn files_per_session(&self) -> u32 {
         0

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Read as _};
 
 use dyno_engine::driver::{RowSink, Value};
 use dyno_results::answer::Kind;
-use dyno_wire::server_error::DriverError;
+use dyno_wire::server_error::{DriverError, DriverErrorKind};
 
 use super::error::{exception, other};
 
@@ -17,6 +17,10 @@ const BEFORE_MARK: &[u8] = b"\r\n";
 const UNMARKED: &[u8] = b"Code: ";
 /// An error has less.
 const ERROR_BYTES_MAX: u64 = 1 << 16;
+
+/// A row, and the names or types of its columns, are read up to so many bytes.
+const LINE_BYTES_MAX: u64 = 256 << 20;
+const HEAD_BYTES_MAX: u64 = 16 << 20;
 
 /// Why an answer has no end.
 #[derive(Debug)]
@@ -39,11 +43,11 @@ enum Form {
 /// Hands on the rows of an answer; returns how many there were. `marks`: this server marks errors.
 pub(super) fn read(mut answer: impl BufRead, marks: bool, rows: &mut dyn RowSink) -> Result<u64, Unfinished> {
     let mut line = Vec::new();
-    if !next_line(&mut answer, &mut line, marks, |_| true)? {
+    if !next_line(&mut answer, &mut line, (marks, HEAD_BYTES_MAX), |_| true)? {
         return Ok(0);
     }
     let names = line.clone();
-    let has_types = next_line(&mut answer, &mut line, marks, |_| true)?;
+    let has_types = next_line(&mut answer, &mut line, (marks, HEAD_BYTES_MAX), |_| true)?;
     if !has_types || fields(&line).count() != fields(&names).count() || !fields(&line).all(is_type) {
         return Err(Unfinished::Exception(other_format()));
     }
@@ -57,9 +61,12 @@ pub(super) fn read(mut answer: impl BufRead, marks: bool, rows: &mut dyn RowSink
     // Where the only value of a row is text, it may read like an error.
     let is_no_row = |text: &[u8]| fields(text).count() != forms.len() || forms != [Form::Text];
     let mut count = 0;
-    while next_line(&mut answer, &mut line, marks, is_no_row)? {
+    while next_line(&mut answer, &mut line, (marks, LINE_BYTES_MAX), is_no_row)? {
         count += 1;
         if wants_rows {
+            if fields(&line).take(forms.len() + 1).count() != forms.len() {
+                return Err(Unfinished::Exception(other_format()));
+            }
             hand_on(&mut line, &forms, rows);
         }
     }
@@ -71,15 +78,18 @@ pub(super) fn read(mut answer: impl BufRead, marks: bool, rows: &mut dyn RowSink
 fn next_line(
     answer: &mut impl BufRead,
     line: &mut Vec<u8>,
-    marks: bool,
+    (marks, bytes_max): (bool, u64),
     is_no_row: impl Fn(&[u8]) -> bool,
 ) -> Result<bool, Unfinished> {
     loop {
         line.clear();
-        let read = answer.read_until(b'\n', line);
+        let read = (&mut *answer).take(bytes_max).read_until(b'\n', line);
         if let Err(error) = read {
             // What arrived before the connection broke may say why it did.
             return Err(error_in(line).map_or(Unfinished::Broken(error), Unfinished::Exception));
+        }
+        if line.len() as u64 == bytes_max && !line.ends_with(b"\n") {
+            return Err(Unfinished::Exception(too_long(bytes_max)));
         }
         match line.as_slice() {
             [] => return Ok(false),
@@ -97,6 +107,15 @@ fn next_line(
     }
     line.truncate(without_end(line).len());
     Ok(true)
+}
+
+/// Its rest is not read, so the connection is of no further use.
+fn too_long(bytes_max: u64) -> DriverError {
+    let message = format!(
+        "a line of the answer has more than {} MiB, which is the most that dyno reads: leave values as long as that out of the query",
+        bytes_max >> 20
+    );
+    DriverError { code: "TOO_LONG", message, kind: DriverErrorKind::SessionLost }
 }
 
 fn without_end(line: &[u8]) -> &[u8] {
@@ -327,6 +346,28 @@ mod tests {
         ] {
             let (rows, read) = seen(answer, true);
             assert!(rows.is_empty() && read.unwrap_err().contains("OTHER_FORMAT"), "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_given_up() {
+        for (begun, most) in [("", 16), ("a\n", 16), ("a\nString\n", 256), ("a\nString\nx\n", 256)] {
+            let answer = begun.as_bytes().chain(BufReader::new(io::repeat(b'x')));
+            match read(answer, true, &mut ()) {
+                Err(Unfinished::Exception(error)) => {
+                    assert!(error.message.contains(&format!("more than {most} MiB")), "{error}");
+                    assert_eq!(error.kind, DriverErrorKind::SessionLost);
+                }
+                other => panic!("{begun:?}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_has_as_many_values_as_there_are_columns() {
+        for row in ["1", "1\t2\t3", "\t\t\t\t"] {
+            let (rows, read) = seen(format!("a\tb\nInt8\tInt8\n1\t2\n{row}\n").as_bytes(), true);
+            assert!(rows.len() == 2 && read.is_err(), "{row}: {rows:?}");
         }
     }
 

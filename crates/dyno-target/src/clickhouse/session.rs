@@ -5,7 +5,7 @@ use std::fmt;
 use std::io::{BufReader, Read as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use dyno_engine::driver::{
     Batch, CancelSession, DriverSession, Executed, Operation, RowSink, SessionProgress, Statement, Value,
@@ -19,7 +19,8 @@ use ureq::{Agent, Body};
 use super::error::{CONNECTION_LOST, NOT_CLICKHOUSE, exception, other, shortened};
 use super::http::{Asked, Server};
 use super::rows::{self, Unfinished};
-
+use crate::deadline::Deadline;
+use crate::interruption;
 use crate::settings::url::encode;
 use crate::sql_text as text;
 use crate::sql_text::Quotes;
@@ -41,12 +42,8 @@ const TAG: &str = "X-ClickHouse-Exception-Tag";
 const ANSWER_BUFFER_BYTES: usize = 1 << 16;
 /// How long a server may take to answer when a session is opened.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a server may take to say that it will stop a query, or how far the query is.
-const BESIDE_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long it may take from the first request until the query has stopped.
-const STOP_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long it may say that there is no such query: it may not have begun yet, or have ended while its rows are on their way.
-const UNKNOWN_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long a server may take to say how far a query is.
+const PROGRESS_TIMEOUT: Duration = Duration::from_secs(2);
 /// A connection that is idle is given up so long before the server would.
 const BEFORE_SERVER: Duration = Duration::from_secs(1);
 /// Where the server does not say how long it keeps one: the shortest of its versions' defaults.
@@ -82,8 +79,8 @@ struct Query {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct UnderWay {
     number: u64,
-    /// When it was first asked to stop.
-    asked: Option<Instant>,
+    /// Until when it is to have stopped; `None` where it was not asked to.
+    stops_by: Option<Deadline>,
 }
 
 impl fmt::Debug for Query {
@@ -101,37 +98,36 @@ impl Query {
         self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The query that is to stop, and since when.
-    fn to_stop(&self) -> Option<(u64, Instant)> {
+    /// The query that is to stop, and by when.
+    fn to_stop(&self) -> Option<(u64, Deadline)> {
         let mut under_way = self.under_way();
         let query = under_way.as_mut()?;
-        Some((query.number, *query.asked.get_or_insert_with(Instant::now)))
+        Some((query.number, *query.stops_by.get_or_insert_with(interruption::obeyed_by)))
     }
 
     /// Asks the server beside the query; the rows of its answer, as text.
-    fn ask_beside(&self, sql: &str) -> Option<Vec<String>> {
-        let limit = Some(BESIDE_TIMEOUT);
+    fn ask_beside(&self, sql: &str, deadline: Deadline) -> Option<Vec<String>> {
+        let limit = deadline.left().ok()?;
         let asked = Asked { parameters: FORMAT, body: sql.as_bytes(), limit, ..Asked::default() };
         let answer = self.server.post(&self.other, &asked).ok()?.body_mut().read_to_string().ok()?;
         // Behind names and types.
         Some(answer.lines().skip(2).map(str::to_owned).collect())
     }
 
-    /// Asks the server to stop a query; how long it may take then, from the first request.
-    fn kill(&self, number: u64) -> Option<Duration> {
+    /// Asks the server to stop a query; whether it answers in time. It may say that there is no such query: one may not have begun
+    /// yet, or have ended while its rows are on their way.
+    fn kill(&self, number: u64, deadline: Deadline) -> bool {
         let kill = format!("KILL QUERY WHERE query_id = '{}' ASYNC", self.name(number));
-        // A row for each query that is to stop.
-        let stops = !self.ask_beside(&kill)?.is_empty();
-        Some(if stops { STOP_TIMEOUT } else { UNKNOWN_TIMEOUT })
+        self.ask_beside(&kill, deadline).is_some()
     }
 }
 
 impl SessionProgress for Query {
     fn read_share(&self) -> Option<f64> {
         let name = self.name(self.under_way().as_ref()?.number);
-        let rows = self.ask_beside(&format!(
-            "SELECT read_rows, total_rows_approx FROM system.processes WHERE query_id = '{name}'"
-        ))?;
+        let ask =
+            format!("SELECT read_rows, total_rows_approx FROM system.processes WHERE query_id = '{name}'");
+        let rows = self.ask_beside(&ask, Deadline::within(PROGRESS_TIMEOUT))?;
         let (read, total) = rows.first()?.split_once('\t')?;
         let (read, total) = (read.parse::<f64>().ok()?, total.parse::<f64>().ok()?);
         // The total is an estimate.
@@ -141,8 +137,8 @@ impl SessionProgress for Query {
 
 impl CancelSession for Query {
     fn cancel(&self) {
-        let Some((number, since)) = self.to_stop() else { return };
-        let stops = self.kill(number).is_some_and(|patience| since.elapsed() < patience);
+        let Some((number, deadline)) = self.to_stop() else { return };
+        let stops = self.kill(number, deadline) && !deadline.is_over();
         // Where the server does not answer, or does not obey, the session at least need not wait.
         if !stops && self.under_way().is_some_and(|query| query.number == number) {
             self.given_up.store(true, Ordering::Release);
@@ -237,7 +233,7 @@ impl ClickHouseSession {
     ) -> Result<T, DriverError> {
         self.queries += 1;
         let name = self.query.name(self.queries);
-        *self.query.under_way() = Some(UnderWay { number: self.queries, asked: None });
+        *self.query.under_way() = Some(UnderWay { number: self.queries, stops_by: None });
         let parameters = format!("query_id={name}&{}{parameters}", self.format);
         let asked = Asked { parameters: &parameters, encoding, body, limit: self.limit };
         let answer = self.server.post(&self.agent, &asked);

@@ -2,22 +2,26 @@
 
 use std::fmt;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use dyno_engine::driver::{Batch, CancelSession, Driver, DriverSession, Executed, Operation, Route, RowSink};
+use dyno_engine::driver::{Batch, CancelSession, Driver, DriverSession, Operation, Route};
 use dyno_wire::server_error::{DriverError, DriverErrorKind, ServerError};
 
 use super::error::{ConnectError, QueryError, shorten};
 use super::rows::{Collector, TextRows};
 use super::stream::Closer;
-use super::wire::AnswerLimits;
+use super::wire::{ANSWER_BYTES_MAX, AnswerLimits};
 use crate::deadline::Deadline;
 use crate::interruption::{self, Apart, LOOK};
 
 /// What is asked briefly must be answered within this time.
 const BRIEF: Duration = Duration::from_secs(60);
+
+/// Opening has this time where nobody says another: a library may write what a crash left in its log to its file first.
+const OPENED_WITHIN: Duration = Duration::from_secs(180);
 
 /// An open session of a driver.
 pub(super) struct DriverConnection {
@@ -32,6 +36,18 @@ pub(super) struct DriverConnection {
     broken: bool,
 }
 
+/// Where it has a server that may be the host's or the firewall's fault, else the library's.
+fn not_opened(driver: &dyn Driver, timeout: Duration) -> String {
+    let seconds = timeout.as_secs_f64();
+    let advice = match driver.server() {
+        Some(_) => "check host and firewall",
+        None => {
+            "look whether another program holds the database, whether its disk answers, and whether the library is the right one"
+        }
+    };
+    format!("it was not opened within {seconds} s: {advice}")
+}
+
 type Opened = Result<Box<dyn DriverSession>, DriverError>;
 
 impl fmt::Debug for DriverConnection {
@@ -41,23 +57,23 @@ impl fmt::Debug for DriverConnection {
 }
 
 impl DriverConnection {
-    /// Opens one, within `timeout` if there is one. A driver blocks: where the user wants to stop it is left alone.
+    /// Opens one, within `timeout` if there is one. A driver blocks: where the user wants to stop, or the time is over, it is left
+    /// alone.
     pub(super) fn open(driver: Arc<dyn Driver>, timeout: Option<Duration>) -> Result<Self, ConnectError> {
-        Self::open_apart(driver, |opening| match timeout {
-            Some(timeout) => opening.end_within(timeout),
-            None => opening.end().map(Some),
-        })
+        let timeout = timeout.unwrap_or(OPENED_WITHIN);
+        Self::open_apart(driver, timeout, |opening| opening.end_within(timeout))
     }
 
     /// The same for what is asked behind a load; all of that has this time.
     pub(super) fn open_after_load(driver: Arc<dyn Driver>, timeout: Duration) -> Result<Self, ConnectError> {
         let deadline = Deadline::within(timeout);
-        let opened = Self::open_apart(driver, |opening| opening.end_behind(timeout))?;
+        let opened = Self::open_apart(driver, timeout, |opening| opening.end_behind(timeout))?;
         Ok(Self { deadline, lingers: true, ..opened })
     }
 
     fn open_apart(
         driver: Arc<dyn Driver>,
+        timeout: Duration,
         wait: impl FnOnce(&Apart<Opened>) -> io::Result<Option<Opened>>,
     ) -> Result<Self, ConnectError> {
         let opening = Arc::clone(&driver);
@@ -80,7 +96,7 @@ impl DriverConnection {
                 });
             }
             Ok(Some(Err(error))) => error,
-            Ok(None) => failed("it did not answer in time: check host and firewall".to_owned()),
+            Ok(None) => failed(not_opened(&*driver, timeout)),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {
                 return Err(ConnectError::Interrupted { place });
             }
@@ -102,13 +118,20 @@ impl DriverConnection {
     }
 
     pub(super) fn query(&mut self, sql: &str) -> Result<TextRows, QueryError> {
-        let mut collector = Collector::default();
-        self.run(sql, &mut collector)?;
-        Ok(collector.into_rows())
+        let (bytes, mut collector) = (ANSWER_BYTES_MAX, Collector::within(ANSWER_BYTES_MAX));
+        let over = collector.over();
+        let ran = self.watched(sql, &over, |session| session.execute(Operation::Sql(sql), &mut collector));
+        match (collector.into_rows(), ran) {
+            // It was stopped for that, which is not the reason to tell.
+            (None, _) => Err(QueryError::TooLarge { bytes, statement: shorten(sql) }),
+            (Some(rows), ran) => ran.map(|_| rows),
+        }
     }
 
     pub(super) fn execute(&mut self, sql: &str) -> Result<u64, QueryError> {
-        Ok(self.run(sql, &mut ())?.affected)
+        let never = AtomicBool::new(false);
+        let ran = self.watched(sql, &never, |session| session.execute(Operation::Sql(sql), &mut ()));
+        Ok(ran?.affected)
     }
 
     pub(super) fn set_answer_timeout(&mut self, timeout: Duration) {
@@ -138,17 +161,15 @@ impl DriverConnection {
 
     /// Adds a batch of rows to the columns of a table; returns how many were taken.
     pub(super) fn load(&mut self, table: &str, columns: &[&str], rows: &Batch) -> Result<u64, QueryError> {
-        self.watched(&format!("(bulk load into {table})"), |session| session.load(table, columns, rows))
+        let (never, what) = (AtomicBool::new(false), format!("(bulk load into {table})"));
+        self.watched(&what, &never, |session| session.load(table, columns, rows))
     }
 
-    fn run(&mut self, sql: &str, rows: &mut dyn RowSink) -> Result<Executed, QueryError> {
-        self.watched(sql, |session| session.execute(Operation::Sql(sql), rows))
-    }
-
-    /// Has the session do something, and stops it when its time is up or the user wants to stop.
+    /// Has the session do something, and stops it when its time is up, the user wants to stop or it has said too much.
     fn watched<T>(
         &mut self,
         statement: &str,
+        said_too_much: &AtomicBool,
         run: impl FnOnce(&mut dyn DriverSession) -> Result<T, DriverError>,
     ) -> Result<T, QueryError> {
         if self.broken {
@@ -164,7 +185,8 @@ impl DriverConnection {
             let (done, ended) = channel::<()>();
             let started = std::thread::Builder::new().spawn_scoped(scope, move || {
                 while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(LOOK) {
-                    if deadline.is_over() || stops && interruption::is_requested() {
+                    let is_over = deadline.is_over() || said_too_much.load(Ordering::Relaxed);
+                    if is_over || stops && interruption::is_requested() {
                         canceller.cancel();
                     }
                 }
@@ -189,5 +211,41 @@ impl DriverConnection {
 
     fn is_interrupted(&self) -> bool {
         interruption::is_requested() && !self.lingers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use dyno_engine::driver::Statement;
+
+    use super::*;
+
+    /// Its library never comes back.
+    #[derive(Debug)]
+    struct Hangs;
+
+    impl Driver for Hangs {
+        fn kind(&self) -> &'static str {
+            "hangs"
+        }
+
+        fn place(&self) -> String {
+            "nowhere".to_owned()
+        }
+
+        fn open(&self, _: &[Statement]) -> Result<Box<dyn DriverSession>, DriverError> {
+            loop {
+                std::thread::park();
+            }
+        }
+    }
+
+    #[test]
+    fn a_library_that_does_not_open_is_given_up() {
+        let error = DriverConnection::open(Arc::new(Hangs), Some(Duration::from_millis(50))).unwrap_err();
+        let said = error.to_string();
+        assert!(said.contains("not opened within 0.05 s") && said.contains("another program"), "{said}");
     }
 }

@@ -1,6 +1,7 @@
 //! Rows as text, for answers that are small.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use dyno_engine::driver::RowSink;
 use dyno_engine::request::Value;
@@ -41,23 +42,50 @@ impl TextRow {
     }
 }
 
-/// Gathers the rows of an answer.
-#[derive(Default)]
+/// Gathers the rows of an answer, as far as they take so much memory.
 pub(super) struct Collector {
     columns: Arc<[String]>,
     /// Those of MySQL, which come one by one.
     arriving: Vec<String>,
     rows: TextRows,
+    /// Memory that further rows may take: a row without a value takes some too.
+    bytes_left: usize,
+    /// There were more, which another thread may see.
+    is_over: Arc<AtomicBool>,
 }
 
 impl Collector {
-    pub(super) fn into_rows(self) -> TextRows {
-        self.rows
+    pub(super) fn within(bytes_max: usize) -> Self {
+        Self {
+            columns: Arc::default(),
+            arriving: Vec::new(),
+            rows: Vec::new(),
+            bytes_left: bytes_max,
+            is_over: Arc::default(),
+        }
     }
 
-    fn push<'v>(&mut self, values: impl Iterator<Item = Option<&'v [u8]>>) {
-        let values = values.map(|value| value.map(lossy)).collect();
-        self.rows.push(TextRow { columns: Arc::clone(&self.columns), values });
+    /// Set once there are more rows than are kept.
+    pub(super) fn over(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.is_over)
+    }
+
+    /// `None` where there were more than are kept.
+    pub(super) fn into_rows(self) -> Option<TextRows> {
+        (!self.is_over.load(Ordering::Relaxed)).then_some(self.rows)
+    }
+
+    fn push(&mut self, values: impl Iterator<Item = Option<String>>) {
+        let values: Vec<Option<String>> = values.collect();
+        let texts: usize = values.iter().flatten().map(String::len).sum();
+        let bytes = size_of::<TextRow>() + values.len() * size_of::<Option<String>>() + texts;
+        match self.bytes_left.checked_sub(bytes) {
+            Some(left) if !self.is_over.load(Ordering::Relaxed) => {
+                self.bytes_left = left;
+                self.rows.push(TextRow { columns: Arc::clone(&self.columns), values });
+            }
+            _ => self.is_over.store(true, Ordering::Relaxed),
+        }
     }
 }
 
@@ -74,7 +102,7 @@ impl pg::reply::ReplySink for Collector {
     }
 
     fn row(&mut self, row: pg::backend::DataRow<'_>) {
-        self.push(row.columns());
+        self.push(row.columns().map(|value| value.map(lossy)));
     }
 }
 
@@ -94,7 +122,7 @@ impl RowSink for Collector {
             Value::Double(value) => Some(value.to_string()),
             Value::Text(text) => Some(lossy(text)),
         });
-        self.rows.push(TextRow { columns: Arc::clone(&self.columns), values: values.collect() });
+        self.push(values);
     }
 }
 
@@ -114,9 +142,29 @@ impl my::reply::ReplySink for Collector {
             self.columns = std::mem::take(&mut self.arriving).into();
         }
         self.push(row.columns().map(|value| match value {
-            my::value::Value::Bytes(bytes) => Some(bytes),
+            my::value::Value::Bytes(bytes) => Some(lossy(bytes)),
             // The text protocol has nothing else.
             _ => None,
         }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_kept_up_to_a_limit_however_little_is_in_them() {
+        for (row, count) in
+            [(vec![], 1_000), (vec![Value::Null; 100], 10), (vec![Value::Text(b"0123456789")], 500)]
+        {
+            let mut rows = Collector::within(64_000);
+            let over = rows.over();
+            (0..count).for_each(|_| RowSink::row(&mut rows, &row));
+            assert!(!over.load(Ordering::Relaxed));
+            (0..9_000).for_each(|_| RowSink::row(&mut rows, &row));
+            assert!(over.load(Ordering::Relaxed) && rows.rows.len() < 2_000);
+            assert_eq!(rows.into_rows(), None);
+        }
     }
 }

@@ -35,7 +35,7 @@ const PARTING_WORDS: Duration = Duration::from_millis(200);
 /// Notices that are kept for a caller who may never ask for them, and parameters that one answer changes.
 pub(super) const NOTICES_MAX: usize = 1000;
 /// Most of an answer whose rows are kept, and of a single message: dyno's own questions have short answers.
-const ANSWER_BYTES_MAX: usize = 64 << 20;
+pub(super) const ANSWER_BYTES_MAX: usize = 64 << 20;
 
 /// How long answers are waited for.
 #[derive(Debug, Clone, Copy, Default)]
@@ -159,11 +159,13 @@ impl WireConnection {
     /// # Errors
     /// What the server said, or that the session was lost.
     pub fn query(&mut self, sql: &str) -> Result<TextRows, QueryError> {
-        let mut collector = Collector::default();
-        self.answer_left = Some(self.answer_bytes_max);
+        let bytes = self.answer_bytes_max;
+        let mut collector = Collector::within(bytes);
+        self.answer_left = Some(bytes);
         let ran = self.run(sql, &mut collector);
         self.answer_left = None;
-        ran.map(|_| collector.into_rows())
+        ran?;
+        collector.into_rows().ok_or_else(|| QueryError::TooLarge { bytes, statement: error::shorten(sql) })
     }
 
     /// The same of one statement, which is cancelled on the server once it has taken so long.

@@ -16,6 +16,8 @@ use super::settings::HiveSettings;
 use super::thrift::Item;
 use super::wire::Wire;
 use super::{load, rows};
+use crate::deadline::Deadline;
+use crate::interruption;
 use crate::sql_text as text;
 use crate::sql_text::Quotes;
 
@@ -26,12 +28,10 @@ const QUOTES: Quotes = Quotes { backslashes: true, backticks: true, dollars: fal
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// To open a session, which may start an engine for it.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(120);
-/// To end one, or to stop a statement.
-const STOP_TIMEOUT: Duration = Duration::from_secs(2);
-/// A server that compiles a statement before it answers cannot be asked to stop it, and is waited for this long.
-const COMPILE_TIMEOUT: Duration = Duration::from_secs(5);
-/// One that says it will stop a statement is waited for this long, from the first request.
-const OBEY_TIMEOUT: Duration = Duration::from_secs(5);
+/// To end one.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+/// To forget a statement that has ended.
+const FORGET_TIMEOUT: Duration = Duration::from_secs(30);
 /// Spark may start a job of a statement that it has stopped while it planned it, and nothing ends that job: it takes the processors
 /// from all statements behind it. Closing the operation stops its jobs once more, so it is closed this long after.
 const LATE_JOBS: Duration = Duration::from_secs(3);
@@ -56,20 +56,18 @@ struct Query {
     settings: HiveSettings,
     /// The session's own connection.
     socket: TcpStream,
-    under_way: Mutex<UnderWay>,
+    under_way: Mutex<Option<UnderWay>>,
     /// The connection was closed, because the server did not stop the statement.
     given_up: AtomicBool,
 }
 
-#[derive(Debug, Clone, PartialEq)]
-enum UnderWay {
-    Nothing,
-    /// A statement was sent and has no name yet.
-    Sent(Instant),
-    /// The server's name of it.
-    Runs(Item),
-    /// It was first asked to stop then.
-    Stops(Item, Instant),
+struct UnderWay {
+    /// When it began, by which it is told from others.
+    began: Instant,
+    /// The server's name of it; `None` where it has none yet, or none any more, so that the server cannot be asked to stop it.
+    operation: Option<Item>,
+    /// Until when it is to have stopped; `None` where it was not asked to.
+    stops_by: Option<Deadline>,
 }
 
 impl fmt::Debug for Query {
@@ -79,48 +77,50 @@ impl fmt::Debug for Query {
 }
 
 impl Query {
-    fn under_way(&self) -> MutexGuard<'_, UnderWay> {
+    fn under_way(&self) -> MutexGuard<'_, Option<UnderWay>> {
         self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Something begins that another thread may stop.
+    fn begin(&self, operation: Option<Item>) {
+        *self.under_way() = Some(UnderWay { began: Instant::now(), operation, stops_by: None });
+    }
+
+    /// It has ended; whether it had been asked to stop.
+    fn end(&self) -> bool {
+        self.under_way().take().is_some_and(|it| it.stops_by.is_some())
+    }
+
     /// Asks the server to stop an operation; whether it says that it will.
-    fn stop(&self, operation: &Item) -> bool {
-        let Ok(mut wire) = Wire::connect(&self.settings, STOP_TIMEOUT) else { return false };
-        let reply = wire.call("CancelOperation", vec![(1, operation.clone())]);
+    fn stop(&self, operation: Item, deadline: Deadline) -> bool {
+        let Ok(mut wire) = Wire::connect(&self.settings, deadline) else { return false };
+        let reply = wire.call("CancelOperation", vec![(1, operation)]);
         reply.is_ok_and(|reply| checked(reply).is_ok())
     }
 }
 
 impl CancelSession for Query {
     fn cancel(&self) {
-        let under_way = self.under_way().clone();
-        let stops = match &under_way {
-            UnderWay::Nothing => return,
-            UnderWay::Sent(since) => since.elapsed() < COMPILE_TIMEOUT,
-            UnderWay::Runs(operation) => self.stop(operation),
-            UnderWay::Stops(operation, since) => since.elapsed() < OBEY_TIMEOUT && self.stop(operation),
-        };
-        let mut now = self.under_way();
-        if *now != under_way {
-            return;
-        }
-        match under_way {
-            // The session need not wait.
-            _ if !stops => {
-                self.given_up.store(true, Ordering::Release);
-                // It may be closed already.
-                let _ = self.socket.shutdown(Shutdown::Both);
+        let (began, operation, deadline) = match &mut *self.under_way() {
+            Some(it) => {
+                (it.began, it.operation.clone(), *it.stops_by.get_or_insert_with(interruption::obeyed_by))
             }
-            UnderWay::Runs(operation) => *now = UnderWay::Stops(operation, Instant::now()),
-            _ => {}
+            None => return,
+        };
+        let stops = !deadline.is_over() && operation.is_none_or(|operation| self.stop(operation, deadline));
+        if !stops && self.under_way().as_ref().is_some_and(|it| it.began == began) {
+            // The session need not wait.
+            self.given_up.store(true, Ordering::Release);
+            // It may be closed already.
+            let _ = self.socket.shutdown(Shutdown::Both);
         }
     }
 }
 
 impl HiveSession {
     pub(super) fn open(settings: &HiveSettings, statements: &[Statement]) -> Result<Self, DriverError> {
-        let mut wire = Wire::connect(settings, CONNECT_TIMEOUT)?;
-        wire.set_limit(Some(OPEN_TIMEOUT))?;
+        let mut wire = Wire::connect(settings, Deadline::within(CONNECT_TIMEOUT))?;
+        wire.set_deadline(Deadline::within(OPEN_TIMEOUT));
         let opened = wire.call("OpenSession", opening(settings)).map_err(|error| wire.not_opened(&error))?;
         let opened = checked(opened)?;
         if opened.number(&[2]).unwrap_or(0) < VERSION.into() {
@@ -130,12 +130,12 @@ impl HiveSession {
             ));
         }
         let handle = opened.at(&[3]).cloned().unwrap_or(Item::Struct(Vec::new()));
-        wire.set_limit(None)?;
+        wire.set_deadline(Deadline::default());
         let socket = wire.socket().map_err(|error| wire.lost(&error))?;
         let query = Arc::new(Query {
             settings: settings.clone(),
             socket,
-            under_way: Mutex::new(UnderWay::Nothing),
+            under_way: Mutex::new(None),
             given_up: AtomicBool::new(false),
         });
         Ok(Self { wire, handle, statements: statements.to_vec(), query, is_lost: false })
@@ -159,9 +159,9 @@ impl HiveSession {
 
     /// Runs one statement to its end.
     pub(super) fn run(&mut self, sql: &str, rows: &mut dyn RowSink) -> Result<Executed, DriverError> {
-        *self.query.under_way() = UnderWay::Sent(Instant::now());
+        self.query.begin(None);
         let returned = self.run_operation(sql, rows);
-        *self.query.under_way() = UnderWay::Nothing;
+        self.query.end();
         let returned = returned?;
         // The server does not say how many rows a statement has changed.
         Ok(Executed { statements: 1, rows: returned, affected: 0 })
@@ -172,25 +172,38 @@ impl HiveSession {
         let request = vec![(1, self.handle.clone()), (2, Item::text(sql)), (4, Item::Bool(true))];
         let begun = self.call("ExecuteStatement", request)?;
         let Some(operation) = begun.at(&[2]).cloned() else { return Ok(0) };
-        *self.query.under_way() = UnderWay::Runs(operation.clone());
+        if let Some(it) = &mut *self.query.under_way() {
+            it.operation = Some(operation.clone());
+        }
         let returned = self.wait(&operation).and_then(|()| match operation.at(&[3]) {
             Some(Item::Bool(false)) => Ok(0),
             _ => self.fetch(&operation, rows),
         });
-        let was = std::mem::replace(&mut *self.query.under_way(), UnderWay::Nothing);
-        let returned = returned.map_err(|error| match was {
+        let was_stopped = self.query.end();
+        let returned = returned.map_err(|error| match error.kind {
             // What it says of rows that are no longer there.
-            UnderWay::Stops(..) if error.kind == DriverErrorKind::Other => cancelled(),
+            DriverErrorKind::Other if was_stopped => cancelled(),
             _ => error,
         });
-        if !self.is_lost {
-            if returned.as_ref().is_err_and(|error| error.kind == DriverErrorKind::Cancelled) {
-                std::thread::sleep(LATE_JOBS);
-            }
-            // The server forgets it with the session at the latest.
-            let _ = self.call("CloseOperation", vec![(1, operation)]);
-        }
+        self.forget(
+            operation,
+            returned.as_ref().is_err_and(|error| error.kind == DriverErrorKind::Cancelled),
+        );
         returned
+    }
+
+    /// Has the server forget an operation. It does so with the session at the latest, for which alone there is time where the user
+    /// wants to stop.
+    fn forget(&mut self, operation: Item, was_cancelled: bool) {
+        if self.is_lost || was_cancelled && !interruption::sleep(LATE_JOBS) || interruption::is_requested() {
+            return;
+        }
+        // It may take as long as a statement, and is stopped as one: by the end of the connection.
+        self.query.begin(None);
+        self.wire.set_deadline(Deadline::within(FORGET_TIMEOUT));
+        let _ = self.call("CloseOperation", vec![(1, operation)]);
+        self.wire.set_deadline(Deadline::default());
+        self.query.end();
     }
 
     /// The server answers when the operation has ended, or some seconds later.
@@ -245,8 +258,9 @@ fn opening(settings: &HiveSettings) -> Vec<(i16, Item)> {
 
 impl Drop for HiveSession {
     fn drop(&mut self) {
-        // The server ends the sessions of a connection that closes, too.
-        if !self.is_lost && self.wire.set_limit(Some(STOP_TIMEOUT)).is_ok() {
+        // The server ends the sessions of a connection that closes, too; where the user wants to stop that is enough.
+        if !self.is_lost && !interruption::is_requested() {
+            self.wire.set_deadline(Deadline::within(CLOSE_TIMEOUT));
             let _ = self.wire.call("CloseSession", vec![(1, self.handle.clone())]);
         }
     }
@@ -284,28 +298,41 @@ mod tests {
     use crate::hive::thrift;
     use crate::settings::Environment;
 
-    /// Listens for clients whose statements never end, whatever `cancelled` says to who cancels them.
-    fn endless(cancelled: i32) -> HiveSettings {
+    /// How a server behaves.
+    #[derive(Clone, Copy)]
+    struct Behaviour {
+        /// What it says to who cancels a statement.
+        cancelled: i32,
+        /// Whether its statements end.
+        ends: bool,
+        /// The function whose call it never answers.
+        silent_at: &'static str,
+    }
+
+    fn server(behaviour: Behaviour) -> HiveSettings {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                std::thread::spawn(move || serve(stream, cancelled));
+                std::thread::spawn(move || serve(stream, behaviour));
             }
         });
         let url = format!("hive2://{address}/?auth=nosasl");
         HiveSettings::parse(&url, &Environment::empty()).unwrap().unwrap()
     }
 
-    fn serve(mut stream: TcpStream, cancelled: i32) -> Option<()> {
+    fn serve(mut stream: TcpStream, Behaviour { cancelled, ends, silent_at }: Behaviour) -> Option<()> {
         let status = |code| (1, Item::Struct(vec![(1, Item::I32(code)), (5, Item::text("no"))]));
         loop {
             let (function, sequence) = thrift::called(&mut stream).ok()?;
+            if function == silent_at {
+                continue;
+            }
             let returned = match function.as_str() {
                 "OpenSession" => vec![status(0), (2, Item::I32(VERSION)), (3, Item::Struct(Vec::new()))],
                 "ExecuteStatement" => vec![status(0), (2, Item::Struct(vec![(1, Item::text("it"))]))],
-                // Still running.
-                "GetOperationStatus" => vec![status(0), (2, Item::I32(1))],
+                // Ended, or still running.
+                "GetOperationStatus" => vec![status(0), (2, Item::I32(if ends { 2 } else { 1 }))],
                 "CancelOperation" => vec![status(cancelled)],
                 _ => vec![status(0)],
             };
@@ -313,23 +340,43 @@ mod tests {
         }
     }
 
+    /// Runs a statement that somebody wants to stop all the time.
+    fn run_and_stop(session: &mut HiveSession) -> Result<Executed, DriverError> {
+        let canceller = session.canceller();
+        std::thread::scope(|scope| {
+            let (done, ended) = channel::<()>();
+            scope.spawn(move || {
+                while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(Duration::from_millis(50)) {
+                    canceller.cancel();
+                }
+            });
+            let ran = session.run("SELECT 1", &mut ());
+            drop(done);
+            ran
+        })
+    }
+
+    /// Its limit is that of the whole call, and who stops it ends it: without, it is waited for as long as the server likes.
+    #[test]
+    fn a_call_that_is_not_answered_ends() {
+        for silent_at in ["ExecuteStatement", "GetOperationStatus", "FetchResults", "CloseOperation"] {
+            let behaviour = Behaviour { cancelled: 0, ends: true, silent_at };
+            let mut session = HiveSession::open(&server(behaviour), &[]).unwrap();
+            let ran = run_and_stop(&mut session);
+            assert!(session.is_lost, "{silent_at}: {ran:?}");
+            assert_eq!(ran.is_ok(), silent_at == "CloseOperation", "{silent_at}: {ran:?}");
+        }
+        let behaviour = Behaviour { cancelled: 0, ends: true, silent_at: "CloseSession" };
+        drop(HiveSession::open(&server(behaviour), &[]).unwrap());
+    }
+
     #[test]
     fn a_statement_that_does_not_stop_loses_its_connection() {
         // The server says that it will stop it, and that it will not.
         for cancelled in [0, 3] {
-            let mut session = HiveSession::open(&endless(cancelled), &[]).unwrap();
-            let canceller = session.canceller();
-            let error = std::thread::scope(|scope| {
-                let (done, ended) = channel::<()>();
-                scope.spawn(move || {
-                    while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(Duration::from_millis(50)) {
-                        canceller.cancel();
-                    }
-                });
-                let error = session.run("SELECT 1", &mut ()).unwrap_err();
-                drop(done);
-                error
-            });
+            let behaviour = Behaviour { cancelled, ends: false, silent_at: "" };
+            let mut session = HiveSession::open(&server(behaviour), &[]).unwrap();
+            let error = run_and_stop(&mut session).unwrap_err();
             assert_eq!(error.kind, DriverErrorKind::SessionLost, "{error}");
             assert!(error.message.contains("did not stop a statement"), "{error}");
         }

@@ -25,6 +25,11 @@ const SET: u8 = 14;
 /// Nobody nests deeper, and what would is no reply.
 const DEPTH_MAX: u8 = 32;
 
+/// Memory that a reply may take: its texts, and so much for each of its values, for one without a byte takes some too. Thousands of
+/// rows of a usual answer take a hundredth.
+const REPLY_BYTES_MAX: usize = 256 << 20;
+const VALUE_BYTES: usize = size_of::<(i16, Item)>();
+
 /// The first bytes of a message: the protocol's version and the message's type.
 const VERSION: u32 = 0x8001_0000;
 const CALL: u32 = 1;
@@ -120,39 +125,40 @@ impl Item {
         }
     }
 
-    fn read(from: &mut dyn Read, kind: u8, depth: u8) -> io::Result<Self> {
+    fn read(from: &mut Reply<'_>, kind: u8, depth: u8) -> io::Result<Self> {
+        from.spend(VALUE_BYTES)?;
         if depth > DEPTH_MAX {
             return Err(malformed("a value is nested too deeply"));
         }
         let below = depth + 1;
         Ok(match kind {
-            2 => Self::Bool(u8::from_be_bytes(bytes(from)?) != 0),
-            3 => Self::Byte(i8::from_be_bytes(bytes(from)?)),
-            4 => Self::Double(f64::from_be_bytes(bytes(from)?)),
-            6 => Self::I16(i16::from_be_bytes(bytes(from)?)),
-            8 => Self::I32(i32::from_be_bytes(bytes(from)?)),
-            10 => Self::I64(i64::from_be_bytes(bytes(from)?)),
-            11 => Self::Bytes(string(from)?),
+            2 => Self::Bool(u8::from_be_bytes(from.bytes()?) != 0),
+            3 => Self::Byte(i8::from_be_bytes(from.bytes()?)),
+            4 => Self::Double(f64::from_be_bytes(from.bytes()?)),
+            6 => Self::I16(i16::from_be_bytes(from.bytes()?)),
+            8 => Self::I32(i32::from_be_bytes(from.bytes()?)),
+            10 => Self::I64(i64::from_be_bytes(from.bytes()?)),
+            11 => Self::Bytes(from.string()?),
             STRUCT => {
                 let mut fields = Vec::new();
                 loop {
-                    let [kind] = bytes(from)?;
+                    let [kind] = from.bytes()?;
                     if kind == STOP {
                         break Self::Struct(fields);
                     }
-                    let number = i16::from_be_bytes(bytes(from)?);
+                    let number = i16::from_be_bytes(from.bytes()?);
                     fields.push((number, Self::read(from, kind, below)?));
                 }
             }
             13 => {
-                let [key, value] = bytes(from)?;
-                let count = u32::from_be_bytes(bytes(from)?);
+                let [key, value] = from.bytes()?;
+                let count = u32::from_be_bytes(from.bytes()?);
                 let entry = |_| Ok((Self::read(from, key, below)?, Self::read(from, value, below)?));
                 Self::Map((0..count).map(entry).collect::<io::Result<_>>()?)
             }
             SET | 15 => {
-                let [kind] = bytes(from)?;
-                let count = u32::from_be_bytes(bytes(from)?);
+                let [kind] = from.bytes()?;
+                let count = u32::from_be_bytes(from.bytes()?);
                 Self::List((0..count).map(|_| Self::read(from, kind, below)).collect::<io::Result<_>>()?)
             }
             other => return Err(malformed(&format!("a value has the unknown type {other}"))),
@@ -171,13 +177,14 @@ pub(super) fn call(function: &str, sequence: i32, request: Item) -> Vec<u8> {
 
 /// Reads what a call returned.
 pub(super) fn reply(from: &mut dyn Read, sequence: i32) -> io::Result<Item> {
-    let begun = u32::from_be_bytes(bytes(from)?);
+    let mut from = Reply::new(from);
+    let begun = u32::from_be_bytes(from.bytes()?);
     if begun & 0xffff_0000 != VERSION {
         return Err(malformed("it does not begin as a reply of Thrift's binary protocol does"));
     }
-    string(from)?;
-    let number = i32::from_be_bytes(bytes(from)?);
-    let result = Item::read(from, STRUCT, 0)?;
+    from.string()?;
+    let number = i32::from_be_bytes(from.bytes()?);
+    let result = Item::read(&mut from, STRUCT, 0)?;
     match begun & 0xff {
         REPLY if number == sequence => {}
         EXCEPTION => {
@@ -189,20 +196,41 @@ pub(super) fn reply(from: &mut dyn Read, sequence: i32) -> io::Result<Item> {
     result.at(&[0]).cloned().ok_or_else(|| malformed("a reply is empty"))
 }
 
-fn bytes<const N: usize>(from: &mut dyn Read) -> io::Result<[u8; N]> {
-    let mut bytes = [0; N];
-    from.read_exact(&mut bytes)?;
-    Ok(bytes)
+/// A reply that is being read, and the memory that it may still take.
+struct Reply<'a> {
+    from: &'a mut dyn Read,
+    left: usize,
 }
 
-/// As long as it says and no longer; memory is taken only for what arrives.
-fn string(from: &mut dyn Read) -> io::Result<Vec<u8>> {
-    let count = i32::from_be_bytes(bytes(from)?);
-    let count = u64::try_from(count).map_err(|_| malformed("a length is negative"))?;
-    let mut bytes = Vec::new();
-    match from.take(count).read_to_end(&mut bytes)? as u64 == count {
-        true => Ok(bytes),
-        false => Err(io::ErrorKind::UnexpectedEof.into()),
+impl<'a> Reply<'a> {
+    fn new(from: &'a mut dyn Read) -> Self {
+        Self { from, left: REPLY_BYTES_MAX }
+    }
+
+    fn spend(&mut self, bytes: usize) -> io::Result<()> {
+        let left = self.left.checked_sub(bytes);
+        self.left = left.ok_or_else(|| {
+            malformed(&format!("a reply takes more than {} MiB of memory", REPLY_BYTES_MAX >> 20))
+        })?;
+        Ok(())
+    }
+
+    fn bytes<const N: usize>(&mut self) -> io::Result<[u8; N]> {
+        let mut bytes = [0; N];
+        self.from.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// As long as it says and no longer; memory is taken only for what arrives.
+    fn string(&mut self) -> io::Result<Vec<u8>> {
+        let count = i32::from_be_bytes(self.bytes()?);
+        let count = usize::try_from(count).map_err(|_| malformed("a length is negative"))?;
+        self.spend(count)?;
+        let mut bytes = Vec::new();
+        match (&mut *self.from).take(count as u64).read_to_end(&mut bytes)? == count {
+            true => Ok(bytes),
+            false => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
     }
 }
 
@@ -228,10 +256,11 @@ pub(super) fn answer(function: &str, sequence: i32, returned: Item) -> Vec<u8> {
 /// The function that is called, and the number of the call.
 #[cfg(test)]
 pub(super) fn called(from: &mut dyn Read) -> io::Result<(String, i32)> {
-    let [_, _, _, _] = bytes(from)?;
-    let function = String::from_utf8_lossy(&string(from)?).into_owned();
-    let sequence = i32::from_be_bytes(bytes(from)?);
-    Item::read(from, STRUCT, 0)?;
+    let mut from = Reply::new(from);
+    let [_, _, _, _] = from.bytes()?;
+    let function = String::from_utf8_lossy(&from.string()?).into_owned();
+    let sequence = i32::from_be_bytes(from.bytes()?);
+    Item::read(&mut from, STRUCT, 0)?;
     Ok((function, sequence))
 }
 
@@ -244,7 +273,7 @@ mod tests {
     use super::*;
 
     fn read(bytes: &[u8]) -> io::Result<Item> {
-        Item::read(&mut &*bytes, STRUCT, 0)
+        Item::read(&mut Reply::new(&mut &*bytes), STRUCT, 0)
     }
 
     #[test]
@@ -287,6 +316,41 @@ mod tests {
         // A length that nothing follows takes no memory.
         assert!(read(&[11, 0, 1, 0x7f, 0xff, 0xff, 0xff]).is_err());
         assert!(read(&[15, 0, 1, 8, 0xff, 0xff, 0xff, 0xff]).is_err());
+    }
+
+    /// However little of it is sent for each value: a struct without fields is a single byte, and a list of lists five.
+    #[test]
+    fn a_reply_takes_memory_up_to_a_limit() {
+        let count = u32::MAX.to_be_bytes();
+        let list_of = |kind: u8| [&[15, 0, 1, kind][..], &count].concat();
+        for (begun, each) in [
+            (list_of(STRUCT), vec![STOP]),
+            (list_of(15), vec![2, 0, 0, 0, 0]),
+            (list_of(11), vec![0, 0, 0, 1, b'x']),
+            (list_of(10), vec![0; 8]),
+            ([&[13, 0, 1, 3, 3][..], &count].concat(), vec![0, 0]),
+            // A struct with fields without an end.
+            (Vec::new(), vec![2, 0, 1, 1]),
+        ] {
+            let begun = begun.as_slice();
+            let mut endless = begun.chain(io::BufReader::new(Endless(each, 0)));
+            let error = Item::read(&mut Reply { from: &mut endless, left: 1 << 20 }, STRUCT, 0).unwrap_err();
+            assert!(error.to_string().contains("more than 256 MiB"), "{begun:?}: {error}");
+        }
+        let long = [&[11, 0, 1][..], &i32::MAX.to_be_bytes()].concat();
+        assert!(read(&long).unwrap_err().to_string().contains("more than 256 MiB"));
+    }
+
+    /// The same bytes again and again.
+    struct Endless(Vec<u8>, usize);
+
+    impl Read for Endless {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let from = self.0.iter().cycle().skip(self.1 % self.0.len());
+            buffer.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+            self.1 += buffer.len();
+            Ok(buffer.len())
+        }
     }
 
     struct Any;

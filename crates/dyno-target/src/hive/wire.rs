@@ -1,8 +1,7 @@
 //! A connection to the server: TCP, the login by SASL PLAIN where the server wants one, and one call after another.
 
-use std::io::{self, BufReader, Read, Write as _};
+use std::io::{self, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs as _};
-use std::time::Duration;
 
 use dyno_wire::endpoint::Password;
 use dyno_wire::server_error::{DriverError, DriverErrorKind};
@@ -10,6 +9,7 @@ use dyno_wire::server_error::{DriverError, DriverErrorKind};
 use super::error::{CONNECTION_LOST, LOGIN_REFUSED, NO_CONNECTION, shortened};
 use super::settings::{Auth, HiveSettings};
 use super::thrift::{self, Item};
+use crate::deadline::Deadline;
 
 /// What a message of the login is.
 const START: u8 = 1;
@@ -19,7 +19,7 @@ const COMPLETE: u8 = 5;
 const REFUSAL_BYTES_MAX: u32 = 1 << 16;
 
 pub(super) struct Wire {
-    stream: BufReader<TcpStream>,
+    stream: BufReader<Timed>,
     place: String,
     /// With SASL, a length precedes each piece of what is sent.
     auth: Auth,
@@ -29,14 +29,14 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    /// Connects and logs in, for each of which the server has the time `limit`. So it has for each answer, until
-    /// [`set_limit`](Self::set_limit) says otherwise.
-    pub(super) fn connect(settings: &HiveSettings, limit: Duration) -> Result<Self, DriverError> {
+    /// Connects and logs in by the deadline, which is also that of what follows, until [`set_deadline`](Self::set_deadline) says
+    /// otherwise.
+    pub(super) fn connect(settings: &HiveSettings, deadline: Deadline) -> Result<Self, DriverError> {
         let place = settings.authority();
         let failed = |error: io::Error| no_connection(not_reached(&place, &error));
-        let stream = dial(settings, limit).map_err(failed)?;
-        stream.set_nodelay(true).and_then(|()| set_limit(&stream, Some(limit))).map_err(failed)?;
-        let stream = BufReader::with_capacity(1 << 16, stream);
+        let socket = dial(settings, deadline).map_err(failed)?;
+        socket.set_nodelay(true).map_err(failed)?;
+        let stream = BufReader::with_capacity(1 << 16, Timed { socket, deadline });
         let mut wire = Self { stream, place, auth: Auth::None, left: 0, calls: 0 };
         if settings.auth == Auth::Plain {
             wire.log_in(settings)?;
@@ -46,12 +46,12 @@ impl Wire {
     }
 
     pub(super) fn socket(&self) -> io::Result<TcpStream> {
-        self.stream.get_ref().try_clone()
+        self.stream.get_ref().socket.try_clone()
     }
 
-    /// How long the server may take for each answer.
-    pub(super) fn set_limit(&self, limit: Option<Duration>) -> Result<(), DriverError> {
-        set_limit(self.stream.get_ref(), limit).map_err(|error| self.lost(&error))
+    /// When all that is called from now on must be answered.
+    pub(super) fn set_deadline(&mut self, deadline: Deadline) {
+        self.stream.get_mut().deadline = deadline;
     }
 
     /// Calls a function of the server; what it returned.
@@ -163,17 +163,41 @@ fn sasl(status: u8, payload: &[u8]) -> Vec<u8> {
     [&[status], &length[..], payload].concat()
 }
 
-fn set_limit(stream: &TcpStream, limit: Option<Duration>) -> io::Result<()> {
-    stream.set_read_timeout(limit).and_then(|()| stream.set_write_timeout(limit))
+/// A socket whose waits all end by one deadline.
+struct Timed {
+    socket: TcpStream,
+    deadline: Deadline,
+}
+
+impl Read for Timed {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.socket.set_read_timeout(self.deadline.left()?)?;
+        self.socket.read(buffer)
+    }
+}
+
+impl Write for Timed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.socket.set_write_timeout(self.deadline.left()?)?;
+        self.socket.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.socket.flush()
+    }
 }
 
 /// Tries the addresses of the host in turn.
-fn dial(settings: &HiveSettings, limit: Duration) -> io::Result<TcpStream> {
+fn dial(settings: &HiveSettings, deadline: Deadline) -> io::Result<TcpStream> {
     let mut failed = io::Error::from(io::ErrorKind::NotFound);
     for address in
         (settings.host.as_str(), settings.port).to_socket_addrs().map_err(|_| io::ErrorKind::NotFound)?
     {
-        match TcpStream::connect_timeout(&address, limit) {
+        let connected = match deadline.left()? {
+            Some(left) => TcpStream::connect_timeout(&address, left),
+            None => TcpStream::connect(address),
+        };
+        match connected {
             Ok(stream) => return Ok(stream),
             Err(error) => failed = error,
         }
@@ -213,13 +237,38 @@ fn no_connection(message: String) -> DriverError {
 #[cfg(test)]
 mod tests {
     use std::net::{Ipv4Addr, TcpListener};
+    use std::time::Duration;
 
     use super::*;
+    use crate::settings::Environment;
+
+    /// A byte comes within each wait, for ever.
+    #[test]
+    fn a_login_that_comes_byte_by_byte_is_given_up() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            let (mut server, _) = listener.accept().unwrap();
+            // An answer of 65,535 bytes.
+            let answer = [2, 0, 0, 0xff, 0xff].into_iter().chain(std::iter::repeat(b'x'));
+            for byte in answer {
+                if server.write_all(&[byte]).is_err() {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        });
+        let url = format!("hive2://u@{address}/");
+        let settings = HiveSettings::parse(&url, &Environment::empty()).unwrap().unwrap();
+        let error = Wire::connect(&settings, Deadline::within(Duration::from_millis(300))).err().unwrap();
+        assert!(error.message.contains("did not answer in time"), "{error}");
+    }
 
     #[test]
     fn an_empty_piece_is_an_error() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let stream = BufReader::new(TcpStream::connect(listener.local_addr().unwrap()).unwrap());
+        let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let stream = BufReader::new(Timed { socket, deadline: Deadline::default() });
         let mut wire = Wire { stream, place: String::new(), auth: Auth::Plain, left: 0, calls: 0 };
         let (mut server, _) = listener.accept().unwrap();
         server.write_all(b"\0\0\0\x02ab\0\0\0\x01c\0\0\0\0\0\0\0\x01d").unwrap();

@@ -7,6 +7,7 @@
 
 #[path = "../support/database.rs"]
 mod database;
+mod drivers;
 mod invented;
 mod proxy;
 

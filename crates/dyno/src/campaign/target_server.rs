@@ -99,8 +99,13 @@ impl TargetServer {
                 for warning in target.warnings() {
                     context.stream.notice(&plan.name, None, warning.clone());
                 }
-                context.stream.activity(&format!("connecting to {}", target.url()));
-                (target.route()?, target.url(), None)
+                let (route, url) = (target.route()?, target.url());
+                // Said before, for a library that crashes takes dyno with it.
+                match route.library() {
+                    Some(library) => context.stream.activity(&format!("loading {library} for {url}")),
+                    None => context.stream.activity(&format!("connecting to {url}")),
+                }
+                (route, url, None)
             }
         };
         let mut connection = connect(&route, &url)?;

@@ -47,3 +47,14 @@ fn a_query_beyond_its_limit_that_does_not_stop_loses_its_connection(product: Opt
     let code = if product.is_some() { 2 } else { 1 };
     running.end().expect(code).says(&["did not cancel a statement"]);
 }
+
+/// One that crashes takes dyno with it: then this is all that is said.
+#[test]
+fn a_library_is_named_before_it_is_loaded() {
+    let home = Home::new();
+    home.file("libnone.so", "no library");
+    let library = home.path("libnone.so").display().to_string();
+    let ended = home.dyno(&["run", "tpch", "--target", &format!("duckdb:d.duckdb?driver={library}")]);
+    let at = |words: &str| ended.err.find(words).unwrap_or_else(|| panic!("{words}: {}", ended.err));
+    assert!(at(&format!("loading {library} for ")) < at("could not be loaded"), "{}", ended.err);
+}
