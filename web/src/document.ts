@@ -64,7 +64,7 @@ export interface VariantRow {
   /** `build`, `size`, or a series. */
   group: string;
   name: string;
-  unit: "s" | "bytes" | "per-s";
+  unit: "s" | "bytes" | "per-s" | "count";
   /** In the order of the systems. */
   cells: VariantCell[];
 }
@@ -290,6 +290,8 @@ export interface PlanNode {
   own_ms: number | null;
   pages_hit: number | null;
   pages_read: number | null;
+  /** Parallel workers that were launched for what is below it. */
+  workers?: number;
   /** How many times as many rows there were as planned, where that is far off. */
   rows_off?: number;
 }

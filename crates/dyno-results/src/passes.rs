@@ -107,7 +107,7 @@ pub(crate) fn of(series: &Series, stages: &[StageResult], known: &Report) -> Opt
     let passes = without_cut_short(passes);
     let first = passes.first()?;
     let queries: Vec<QueryTimes> =
-        first.stage.types.iter().map(|name| query(series, &passes, name, known)).collect();
+        first.stage.types.iter().map(|name| query(series, &passes, name, (stages, known))).collect();
     let seconds: Vec<Option<f64>> = passes.iter().map(|pass| total_s(pass)).collect();
     let total_s = median_of(&passes, &seconds);
     let medians = queries.iter().map(|query| query.median_s).collect::<Option<Vec<f64>>>();
@@ -160,14 +160,20 @@ fn half_width_share(values: &[Option<f64>]) -> Option<f64> {
     Some(estimate.half_width? / estimate.mean)
 }
 
-fn query(series: &Series, passes: &[&StageResult], name: &str, known: &Report) -> QueryTimes {
+fn query(
+    series: &Series,
+    passes: &[&StageResult],
+    name: &str,
+    (stages, known): (&[StageResult], &Report),
+) -> QueryTimes {
     let times_s: Vec<Option<f64>> = passes.iter().map(|pass| time_s(pass, name)).collect();
     let answers = || known.answers.iter().filter(|it| it.series == series.name && it.answer.query == name);
     let answer = answers().find(|it| it.target == series.target);
     let is_counterpart = |it: &&Answer| {
         let is_trusted = it.answer.wrong.is_none() && it.answer.changed == 0;
         let same = |own: &Answer| answer::are_comparable(&own.answer, &it.answer);
-        it.target != series.target && is_trusted && answer.is_some_and(same)
+        let is_other = it.target != series.target && is_trusted && answer.is_some_and(same);
+        is_other && had_same_work(stages, series, &it.target)
     };
     let counterparts: Vec<&Answer> = answers().filter(is_counterpart).collect();
     let is_own =
@@ -186,6 +192,18 @@ fn query(series: &Series, passes: &[&StageResult], name: &str, known: &Report) -
         differs: answer.and_then(|answer| differs(answer, &counterparts)),
         varies: answer.and_then(|answer| varies(answer, &counterparts)),
     }
+}
+
+/// Whether another target had done the same fixed work before its passes of a series as this one: where one could not do it, or not
+/// all of it, their data are no longer the same, and neither are the right answers.
+fn had_same_work(stages: &[StageResult], series: &Series, other: &str) -> bool {
+    let work = |target: &str| -> Vec<(&str, u64)> {
+        let own = stages.iter().filter(|it| it.stage.target == target);
+        let before = own.take_while(|it| it.stage.series != series.name);
+        let fixed = before.filter(|it| it.stage.fixed && !it.stage.pass);
+        fixed.map(|it| (it.stage.series.as_str(), it.totals.done_with_drain)).collect()
+    };
+    work(&series.target) == work(other)
 }
 
 /// The median over the passes. What has no value in a pass that is complete took longer than all that have one.

@@ -58,6 +58,9 @@ pub struct PlanNode {
     /// adds them up.
     pub pages_hit: Option<u64>,
     pub pages_read: Option<u64>,
+    /// Parallel workers that executed what is below it beside the session itself, as they were launched and not as planned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workers: Option<u32>,
     /// How many times as many rows there were as planned, where that is far off. A report fills it in ([`mark_rows_off`]); an event
     /// has it not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -123,6 +126,13 @@ impl Plan {
         }
         let text = self.text.iter().flat_map(|text| text.lines()).take(LINES_MAX);
         text.map(|line| (0, words(line))).collect()
+    }
+
+    /// Parallel workers that its execution launched; `None` where it was not executed, or where its product does not tell steps.
+    #[must_use]
+    pub fn workers(&self) -> Option<u32> {
+        let launched = self.nodes.iter().filter_map(|node| node.workers).fold(0, u32::saturating_add);
+        (self.executed && !self.nodes.is_empty()).then_some(launched)
     }
 
     /// A digest of its shape; `None` where there is no plan.

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::document::{Report, Series};
 use crate::event::{Data, StageKind};
+use crate::plan::Plan;
 
 /// The systems of a run of which several are on one target.
 #[derive(Debug, Clone, Serialize)]
@@ -35,6 +36,8 @@ pub enum Unit {
     Bytes,
     /// Transactions per second.
     PerS,
+    /// A number of things.
+    Count,
 }
 
 /// A figure of one system.
@@ -103,7 +106,8 @@ impl<'a> Table<'a> {
         let base = self.systems.first().and_then(|first| value(first)).filter(|base| *base > 0.0);
         let cell = |(at, system): (usize, &&str)| {
             let value = value(system);
-            let ratio = value.zip(base).filter(|_| at > 0).map(|(value, base)| value / base);
+            let is_compared = at > 0 && unit != Unit::Count;
+            let ratio = value.zip(base).filter(|_| is_compared).map(|(value, base)| value / base);
             Cell { value, ratio, not_done: not_done(system).filter(|_| value.is_none()) }
         };
         let cells = self.systems.iter().enumerate().map(cell).collect();
@@ -169,16 +173,17 @@ impl<'a> Table<'a> {
         let refused = |system: &str| self.not_done(system, name);
         let passes: Vec<_> = self.systems.iter().filter_map(|system| of(system)?.passes.as_ref()).collect();
         if let Some(first) = passes.iter().max_by_key(|passes| passes.queries.len()) {
-            let row = |query: &crate::passes::QueryTimes| {
+            let rows = |query: &crate::passes::QueryTimes| {
                 let query = query.query.as_str();
                 let value = |system: &str| {
                     let passes = of(system)?.passes.as_ref()?;
                     passes.queries.iter().find(|it| it.query == query)?.median_s
                 };
                 let failed = |system: &str| refused(system).or_else(|| self.said(system, name, query));
-                self.row((name, query, Unit::S), value, failed)
+                let times = self.row((name, query, Unit::S), value, failed);
+                [times].into_iter().chain(self.workers(name, query))
             };
-            return first.queries.iter().map(row).collect();
+            return first.queries.iter().flat_map(rows).collect();
         }
         let stages = |system: &str| {
             let own = move |it: &&crate::document::StageResult| {
@@ -209,6 +214,23 @@ impl<'a> Table<'a> {
         ]
     }
 
+    /// The parallel workers that the execution of a query's plan launched, where any did: they need not be as many as were allowed.
+    fn workers(&self, series: &str, query: &str) -> Option<Row> {
+        let launched = |system: &str| {
+            let is_it = |plan: &&Plan| plan.target == system && plan.series == series && plan.query == query;
+            self.report
+                .plans
+                .iter()
+                .map(|shown| &shown.plan)
+                .filter(is_it)
+                .find_map(Plan::workers)
+                .map(f64::from)
+        };
+        let any = self.systems.iter().any(|system| launched(system).is_some_and(|workers| workers > 0.0));
+        let name = format!("{query}: workers launched");
+        any.then(|| self.row((series, &name, Unit::Count), launched, |_| None))
+    }
+
     /// What was said to a query, or to any of a series, that failed.
     fn said(&self, system: &str, series: &str, query: &str) -> Option<String> {
         let of_series = |stage: u32| self.report.stage(stage).is_some_and(|it| it.stage.series == series);
@@ -234,8 +256,9 @@ fn bytes(data: &Data) -> Option<[f64; 2]> {
 #[cfg(test)]
 mod tests {
     use crate::document::Report;
-    use crate::event::{Data, Event, NotDone, PrepareStep, StageKind, Table};
+    use crate::event::{Data, Event, HookTime, NotDone, PrepareStep, StageKind, Table};
     use crate::fixture::{Fixture, FixtureStage};
+    use crate::plan::PlanNode;
     use crate::spec::SystemSpec;
 
     use super::*;
@@ -358,6 +381,56 @@ mod tests {
                 "updates load: no, no, no",
             ]
         );
+    }
+
+    #[test]
+    fn workers_that_a_plan_launched_stand_below_its_query() {
+        let mut fixture = Fixture::started("a");
+        for target in ["heap", "columnar"] {
+            fixture.target = target;
+            let load = FixtureStage::read(StageKind::Hold, 1, &[1]);
+            fixture.play(&FixtureStage { series: "queries", workload: "storage/queries", ..load });
+        }
+        for stamped in &mut fixture.events {
+            if let Event::StageStarted(stage) = &mut stamped.event {
+                stage.pass = true;
+            }
+        }
+        let plan = |target: &str, workers: &[Option<u32>], executed| {
+            let node = |workers: &Option<u32>| PlanNode { workers: *workers, ..PlanNode::default() };
+            Event::Plan(Plan {
+                target: target.to_owned(),
+                series: "queries".to_owned(),
+                query: "only".to_owned(),
+                sql: String::new(),
+                when: HookTime::After,
+                executed,
+                reason: None,
+                nodes: workers.iter().map(node).collect(),
+                text: None,
+            })
+        };
+        let with = |plans: [Event; 2]| {
+            let mut with = Fixture::started("a");
+            with.events.clone_from(&fixture.events);
+            plans.into_iter().for_each(|plan| with.push(plan));
+            let fixture = with;
+            let report = report(&[["heap", "pg"], ["columnar", "pg"]], &fixture);
+            let lines = lines(report.variants.as_ref().unwrap());
+            lines.into_iter().filter(|line| line.contains("launched")).collect::<Vec<_>>()
+        };
+        let heap = || plan("heap", &[None, Some(2)], true);
+        assert_eq!(
+            with([heap(), plan("columnar", &[Some(3), Some(4)], true)]),
+            ["queries only: workers launched: 2, 7"]
+        );
+        assert_eq!(with([heap(), plan("columnar", &[None], true)]), ["queries only: workers launched: 2, 0"]);
+        // Who was only asked has launched none.
+        assert_eq!(
+            with([heap(), plan("columnar", &[None], false)]),
+            ["queries only: workers launched: 2, –"]
+        );
+        assert_eq!(with([plan("heap", &[None], true), plan("columnar", &[None], true)]), [""; 0]);
     }
 
     #[test]

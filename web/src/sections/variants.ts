@@ -2,7 +2,7 @@
 
 import type { Report, VariantCell, VariantRow } from "../document";
 import { type Child, el, section, table } from "../dom";
-import { bytes, latency, short } from "../format";
+import { bytes, count, latency, short } from "../format";
 
 export function variantsSection(report: Report): HTMLElement | null {
   const { variants, not_done: notDone = [] } = report;
@@ -42,7 +42,16 @@ function figure({ unit }: VariantRow, { value, not_done: said }: VariantCell): C
   if (value === null) {
     return said === null ? el("span", { class: "unknown" }, "–") : el("strong", { title: said }, "not done");
   }
-  return unit === "s" ? latency(value * 1e6) : unit === "bytes" ? bytes(value) : `${short(value)}/s`;
+  switch (unit) {
+    case "s":
+      return latency(value * 1e6);
+    case "bytes":
+      return bytes(value);
+    case "count":
+      return count(value);
+    case "per-s":
+      return `${short(value)}/s`;
+  }
 }
 
 /** `×1.06`, `×0.0049`; empty where there is none, so that figures stand under each other. */

@@ -81,6 +81,7 @@ fn text(cell: &Cell, unit: Unit) -> String {
         Unit::S => format::latency_us(value * 1e6),
         Unit::Bytes => format::bytes_mean(value),
         Unit::PerS => format!("{}/s", format::short(value)),
+        Unit::Count => return format::count(value as u64),
     };
     match cell.ratio {
         Some(ratio) => format!("{value} {:>7}", format!("×{}", two_digits(ratio))),

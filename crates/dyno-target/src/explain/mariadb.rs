@@ -53,6 +53,7 @@ fn add(kind: &str, step: &Map<String, Value>, depth: u32, nodes: &mut Vec<PlanNo
         own_ms,
         pages_hit: engine("pages_accessed").map(|all| all.saturating_sub(pages_read.unwrap_or(0))),
         pages_read,
+        workers: None,
         rows_off: None,
     });
     below(step, depth + 1, nodes);

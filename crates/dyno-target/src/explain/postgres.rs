@@ -33,6 +33,33 @@ const DETAILS: [&str; 23] = [
     "Workers Planned",
 ];
 
+/// Steps of extensions, which say of themselves what no list of names can know.
+const OF_EXTENSIONS: [&str; 2] = ["Custom Scan", "Foreign Scan"];
+/// What every step says: figures, and what [`add`] reads.
+const OF_EVERY_STEP: [&str; 19] = [
+    "Node Type",
+    "Custom Plan Provider",
+    "Operation",
+    "Parent Relationship",
+    "Parallel Aware",
+    "Async Capable",
+    "Disabled",
+    "Relation Name",
+    "Schema",
+    "Alias",
+    "Index Name",
+    "Startup Cost",
+    "Total Cost",
+    "Plan Rows",
+    "Plan Width",
+    "Output",
+    "Plans",
+    "Workers",
+    "Workers Launched",
+];
+/// With what the names of figures begin.
+const FIGURES: [&str; 6] = ["Actual ", "Shared ", "Local ", "Temp ", "I/O ", "WAL "];
+
 pub(super) fn read(answer: &Value) -> Option<Vec<PlanNode>> {
     let mut nodes = Vec::new();
     add(answer.get(0)?.get("Plan")?, 0, 1.0, &mut nodes);
@@ -61,7 +88,12 @@ fn add(plan: &Value, depth: u32, processes: f64, nodes: &mut Vec<PlanNode>) {
         operation: operation(plan),
         object,
         index: text("Index Name"),
-        details: DETAILS.iter().filter_map(|key| detail(plan, key)).chain(launched).collect(),
+        details: DETAILS
+            .iter()
+            .filter_map(|key| detail(plan, key))
+            .chain(of_extension(plan))
+            .chain(launched)
+            .collect(),
         rows_planned: figure("Plan Rows"),
         rows: figure("Actual Rows"),
         loops,
@@ -69,6 +101,7 @@ fn add(plan: &Value, depth: u32, processes: f64, nodes: &mut Vec<PlanNode>) {
         own_ms: None,
         pages_hit: pages("Shared Hit Blocks"),
         pages_read: pages("Shared Read Blocks"),
+        workers: workers.map(|workers| workers as u32),
         rows_off: None,
     });
     let below = workers.map_or(processes, |workers| workers + 1.0);
@@ -77,6 +110,15 @@ fn add(plan: &Value, depth: u32, processes: f64, nodes: &mut Vec<PlanNode>) {
         let is_apart = child.get("Parent Relationship").is_some_and(|relation| relation == "InitPlan");
         add(child, depth + 1, if is_apart { 1.0 } else { below }, nodes);
     }
+}
+
+/// What an extension says of its step: `Columnar Projected Columns: aid, abalance`.
+fn of_extension(plan: &Value) -> impl Iterator<Item = String> {
+    let is_one = plan.get("Node Type").and_then(Value::as_str).is_some_and(|it| OF_EXTENSIONS.contains(&it));
+    let fields = plan.as_object().into_iter().flatten().filter(move |_| is_one);
+    let is_told = |key: &str| DETAILS.contains(&key) || OF_EVERY_STEP.contains(&key);
+    let own = fields.filter(move |(key, _)| !is_told(key) && !FIGURES.iter().any(|of| key.starts_with(of)));
+    own.filter_map(|(key, value)| Some(format!("{key}: {}", shown(value)?)))
 }
 
 /// As the text form of a plan has it: `Parallel Hash Left Join`, `Partial HashAggregate`.
@@ -88,6 +130,7 @@ fn operation(plan: &Value) -> String {
         ("Aggregate", "Sorted") => "GroupAggregate".to_owned(),
         ("Aggregate", "Mixed") => "MixedAggregate".to_owned(),
         ("ModifyTable", _) => text("Operation").to_owned(),
+        ("Custom Scan", _) => format!("{kind} ({})", text("Custom Plan Provider")),
         ("SetOp", strategy) => format!("{strategy} SetOp {}", text("Command")).trim().to_owned(),
         _ => kind.to_owned(),
     };

@@ -53,6 +53,7 @@ fn postgres() {
     assert_eq!((nodes[0].pages_hit, nodes[0].pages_read), (Some(143), Some(2)));
     assert_eq!(nodes[1].details, ["Subplan Name: InitPlan 1 (returns $1)"]);
     assert_eq!(nodes[2].details, ["Workers Planned: 2", "Workers Launched: 2"]);
+    assert_eq!(nodes.iter().filter_map(|node| node.workers).collect::<Vec<_>>(), [2]);
     assert_eq!(nodes[3].details, ["Group Key: i.name"]);
     assert_eq!(nodes[5].details, ["Filter: (amount > 3)", "Rows Removed by Filter: 11429"]);
     assert_eq!(
@@ -71,6 +72,43 @@ fn postgres() {
     let odd = r#"[{"Plan": {"Node Type": 7, "Actual Loops": -3, "Actual Total Time": "x", "Workers Launched": -9,
                    "Plans": [{"Actual Loops": 2, "Actual Total Time": 3}, 4]}}]"#;
     assert_eq!(postgres::read(&json(odd)).unwrap().len(), 3);
+}
+
+/// In the form of Citus's and Hydra's columnar tables, and of postgres_fdw.
+#[test]
+fn steps_of_extensions_say_whose_they_are_and_what_only_they_say() {
+    let columnar = r#"[{"Plan": {"Node Type": "Custom Scan", "Parallel Aware": false, "Async Capable": false,
+        "Custom Plan Provider": "ColumnarScan", "Relation Name": "accounts", "Schema": "public", "Alias": "accounts",
+        "Startup Cost": 0.0, "Total Cost": 12.5, "Plan Rows": 10, "Plan Width": 4, "Actual Startup Time": 0.1,
+        "Actual Total Time": 3.5, "Actual Rows": 10, "Actual Loops": 1, "Disabled": false, "Output": ["aid"],
+        "Filter": "(abalance <> 0)", "Rows Removed by Filter": 90, "Columnar Projected Columns": "aid, abalance",
+        "Columnar Chunk Group Filters": "(abalance <> 0)", "Columnar Chunk Groups Removed by Filter": 1,
+        "Columnar Vectorized Filter": "(abalance <> 0)", "Shared Hit Blocks": 7, "Shared Read Blocks": 0,
+        "Temp Read Blocks": 0, "I/O Read Time": 0.5, "WAL Records": 0}}]"#;
+    let nodes = postgres::read(&json(columnar)).unwrap();
+    assert_eq!(nodes[0].label(), "Custom Scan (ColumnarScan) on accounts");
+    let mut details = nodes[0].details.clone();
+    details.sort();
+    let expected = [
+        "Columnar Chunk Group Filters: (abalance <> 0)",
+        "Columnar Chunk Groups Removed by Filter: 1",
+        "Columnar Projected Columns: aid, abalance",
+        "Columnar Vectorized Filter: (abalance <> 0)",
+        "Filter: (abalance <> 0)",
+        "Rows Removed by Filter: 90",
+    ];
+    assert_eq!(details, expected);
+    let foreign = r#"[{"Plan": {"Node Type": "Foreign Scan", "Operation": "Select", "Relation Name": "t", "Alias": "t",
+        "Plan Rows": 1, "Remote SQL": "SELECT a FROM t"}}]"#;
+    let nodes = postgres::read(&json(foreign)).unwrap();
+    assert_eq!(
+        (nodes[0].label().as_str(), &nodes[0].details[..]),
+        ("Foreign Scan on t", &["Remote SQL: SELECT a FROM t".to_owned()][..])
+    );
+    // Elsewhere what is not on the list stays out.
+    let plain =
+        r#"[{"Plan": {"Node Type": "Seq Scan", "Relation Name": "t", "Columnar Projected Columns": "a"}}]"#;
+    assert!(postgres::read(&json(plain)).unwrap()[0].details.is_empty());
 }
 
 /// MySQL 9.7.4.

@@ -76,6 +76,61 @@ fn differing(report: &Report) -> Vec<String> {
     differing
 }
 
+/// The passes of [`run`] behind updates, of which each target has done so many.
+fn run_after_updates(updates: &[(&'static str, u64)], answers: Vec<Answer>) -> Report {
+    let mut fixture = Fixture::started("2026-11-20-1");
+    for (target, done) in updates {
+        fixture.target = target;
+        if *done > 0 {
+            let load = FixtureStage {
+                series: "updates",
+                workload: "storage/updates",
+                ..FixtureStage::write(StageKind::Hold, 1, std::slice::from_ref(done))
+            };
+            fixture.play(&load);
+        }
+        let load = FixtureStage {
+            series: "queries",
+            workload: "storage/queries-after",
+            ..FixtureStage::read(StageKind::Hold, 1, &[1])
+        };
+        fixture.play(&load);
+    }
+    answers.into_iter().for_each(|answer| fixture.push(Event::Answer(answer)));
+    fixture.finish();
+    for stamped in &mut fixture.events {
+        if let Event::StageStarted(stage) = &mut stamped.event {
+            (stage.pass, stage.fixed) = (stage.series == "queries", true);
+        }
+    }
+    fold(&fixture.events)
+}
+
+#[test]
+fn only_those_are_compared_that_did_the_same_work_before() {
+    let answers = || vec![answer("heap", "1"), answer("hash", "1"), answer("columnar", "2")];
+    let differing = |updates: [u64; 3]| {
+        let targets = ["heap", "hash", "columnar"];
+        let updates: Vec<_> = targets.into_iter().zip(updates).collect();
+        let report = run_after_updates(&updates, answers());
+        let found = judge(&report).into_iter().filter(|it| it.code == "answer-differs");
+        found.filter_map(|finding| finding.subject.target).collect::<Vec<_>>()
+    };
+    assert_eq!(differing([100, 100, 100]), ["columnar"]);
+    assert_eq!(differing([0, 0, 0]), ["columnar"]);
+    // It cannot update, or could not update all.
+    assert_eq!(differing([100, 100, 0]), [""; 0]);
+    assert_eq!(differing([100, 100, 50]), [""; 0]);
+    // The others are still compared with each other.
+    let report = run_after_updates(
+        &[("heap", 100), ("hash", 100), ("columnar", 0)],
+        vec![answer("heap", "1"), answer("hash", "3"), answer("columnar", "2")],
+    );
+    let found = judge(&report).into_iter().filter(|it| it.code == "answer-differs");
+    let found: Vec<_> = found.filter_map(|finding| finding.subject.target).collect();
+    assert_eq!(found, ["heap", "hash"]);
+}
+
 #[test]
 fn of_several_targets_those_differ_that_have_not_the_answer_of_most() {
     let differing = |values: &[&str]| {
