@@ -28,7 +28,11 @@ pub(super) fn recognise(connection: &mut Connection) -> Result<Recognised, Query
     Ok(recognised)
 }
 
-/// A service that runs PostgreSQL, and the extensions that make another product of it.
+/// Extensions that bring a way to store tables: `citus_columnar`, `orioledb`, `pg_duckdb`, ….
+const OF_STORAGE: &str = "SELECT refobjid FROM pg_depend JOIN pg_am ON objid = pg_am.oid
+    WHERE classid = 'pg_am'::regclass AND refclassid = 'pg_extension'::regclass AND deptype = 'e' AND amtype = 't'";
+
+/// A service that runs PostgreSQL, and the extensions that make another product of it or bring a way to store tables.
 #[derive(Debug, Default)]
 struct Surroundings {
     /// The product that decides over the dialect.
@@ -62,7 +66,7 @@ fn surroundings(connection: &mut Connection) -> Result<Surroundings, QueryError>
                  WHERE extname IN ({extensions})) AS names,
                 (SELECT string_agg(CASE extname WHEN 'columnar' THEN 'Hydra columnar' ELSE extname END
                                    || ' ' || extversion, ', ' ORDER BY extname)
-                 FROM pg_extension WHERE extname IN ({extensions})) AS extensions",
+                 FROM pg_extension WHERE extname IN ({extensions}) OR oid IN ({OF_STORAGE})) AS extensions",
         functions = list(|mark| if let Mark::Function(name) = mark { Some(name) } else { None }),
         prefixes = list(|mark| if let Mark::SettingPrefix(name) = mark { Some(name) } else { None }),
         extensions = list(|mark| if let Mark::Extension(name) = mark { Some(name) } else { None }),
