@@ -176,7 +176,7 @@ fn an_error_in_the_middle_of_an_answer_is_an_error() {
     let mut connection = connect(&format!("{}?max_block_size=100", server.url()));
     // So many rows that the first of them are sent long before; of one text, which an error could be mistaken for.
     for column in ["number", "toString(number)"] {
-        let sql = format!("SELECT {column} FROM numbers(3000000) WHERE throwIf(number = 2900000) = 0");
+        let sql = format!("SELECT {column} FROM numbers(400000) WHERE throwIf(number = 390000) = 0");
         let error = connection.query(&sql).map(|rows| rows.len()).unwrap_err();
         assert!(error.to_string().contains("FUNCTION_THROW_IF_VALUE_IS_NON_ZERO"), "{error}");
         assert_eq!(connection.query("SELECT number FROM numbers(100000)").unwrap().len(), 100_000);

@@ -11,6 +11,8 @@ use crate::pg::error::SqlState;
 const RETRIED: [&str; 2] = ["40001", "40P01"];
 /// The same of MySQL: deadlock, a lock not had in time, a record that has changed since it was read.
 const RETRIED_NUMBERS: [u16; 3] = [MYSQL_DEADLOCK, 1205, 1020];
+/// OceanBase's and seekdb's "Schema try again".
+const SCHEMA_TRY_AGAIN: u16 = 5627;
 /// `query_canceled`, and the same of MySQL and MariaDB: the statement was interrupted.
 const CANCELLED: &str = "57014";
 const CANCELLED_NUMBER: u16 = 1317;
@@ -124,6 +126,12 @@ impl ServerError {
             Self::MySql(error) => RETRIED_NUMBERS.contains(&error.number),
             Self::Driver(error) => error.kind == DriverErrorKind::Conflict,
         }
+    }
+
+    /// Whether a change of the schema was not begun because another session was changing it, and may be sent again.
+    #[must_use]
+    pub fn is_schema_busy(&self) -> bool {
+        matches!(self, Self::MySql(error) if error.number == SCHEMA_TRY_AGAIN)
     }
 
     /// Whether the statement was stopped because somebody asked for that.

@@ -11,6 +11,10 @@ use dyno_target::connection::{ConnectError, Connection, QueryError};
 /// How often the caller hears that the work goes on, where nothing else is to be told.
 const TELL_EVERY: Duration = Duration::from_secs(5);
 
+/// Tries of a change of the schema while others change it, and the pause between them.
+const TRIES: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(200);
+
 /// Opens a further connection.
 pub type OpenConnection<'a> = &'a (dyn Fn() -> Result<Connection, ConnectError> + Sync);
 
@@ -76,8 +80,16 @@ impl JobContext<'_> {
         let _ = self.news.send(news);
     }
 
-    /// Runs a statement, unless the work is to end.
+    /// Runs a statement, unless the work is to end. One that the server has not begun, because another session was changing
+    /// the schema, is sent again a few times.
     pub(crate) fn execute(&self, connection: &mut Connection, sql: &str) -> Result<u64, JobError> {
+        for _ in 1..TRIES {
+            self.go_on()?;
+            match connection.execute(sql) {
+                Err(QueryError::Server { error, .. }) if error.is_schema_busy() => thread::sleep(PAUSE),
+                done => return Ok(done?),
+            }
+        }
         self.go_on()?;
         Ok(connection.execute(sql)?)
     }
