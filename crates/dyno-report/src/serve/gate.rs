@@ -85,6 +85,11 @@ impl Gate {
             );
             return Some(([(header::ALLOW, "GET, HEAD")], error).into_response());
         }
+        if headers.get_all(header::HOST).iter().nth(1).is_some() {
+            // RFC 9112, 3.2: a proxy and this server could read different ones.
+            let why = "a request has one Host header, and this one has several";
+            return Some(ApiError::new(StatusCode::BAD_REQUEST, why).into_response());
+        }
         if self.loopback && !names_loopback(uri, headers) {
             // A page from elsewhere can have its own host name point here (DNS rebinding), and would read along.
             let why = "this server answers to localhost, 127.0.0.1 and [::1] only";
@@ -141,11 +146,12 @@ fn names_loopback(uri: &Uri, headers: &HeaderMap) -> bool {
         || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Whether a browser says that a page from elsewhere asks, and not somebody who followed a link.
+/// Whether a browser says that a page from elsewhere asks, also from another port or name of this site (`same-site`), and not
+/// somebody who followed a link.
 fn is_loaded_by_another_site(headers: &HeaderMap) -> bool {
-    let says =
-        |name: &str, value: &str| headers.get(name).is_some_and(|said| said.as_bytes() == value.as_bytes());
-    says("sec-fetch-site", "cross-site") && !says("sec-fetch-mode", "navigate")
+    let said = |name: &str| headers.get(name).map(HeaderValue::as_bytes);
+    let is_own = matches!(said("sec-fetch-site"), None | Some(b"same-origin" | b"none"));
+    !is_own && said("sec-fetch-mode") != Some(b"navigate")
 }
 
 /// Everything in the headers that may be a token.

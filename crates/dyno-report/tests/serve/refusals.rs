@@ -43,13 +43,25 @@ fn a_name_of_elsewhere_that_points_here_is_not_answered_to() {
 }
 
 #[test]
+fn a_request_with_two_hosts_is_refused() {
+    let stand = Stand::new();
+    for hosts in [["localhost", "evil.example"], ["evil.example", "localhost"], ["localhost", "localhost"]] {
+        let lines = hosts.map(|host| format!("Host: {host}"));
+        let answer = get_with(stand.address(), "/api/runs", &lines.each_ref().map(String::as_str));
+        assert_eq!(answer.status, 400, "{hosts:?}");
+    }
+}
+
+#[test]
 fn another_sites_page_may_link_here_and_load_nothing() {
     let stand = Stand::new();
     let asked = |site: &str, mode: &str| {
         let lines = [format!("Sec-Fetch-Site: {site}"), format!("Sec-Fetch-Mode: {mode}")];
         get_with(stand.address(), "/api/runs", &lines.each_ref().map(String::as_str)).status
     };
-    assert_eq!((asked("cross-site", "no-cors"), asked("cross-site", "cors")), (403, 403));
+    for site in ["cross-site", "same-site", "another-word"] {
+        assert_eq!((asked(site, "no-cors"), asked(site, "cors")), (403, 403), "{site}");
+    }
     assert_eq!(
         (asked("cross-site", "navigate"), asked("same-origin", "cors"), asked("none", "navigate")),
         (200, 200, 200)
