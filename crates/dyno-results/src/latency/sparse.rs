@@ -15,6 +15,9 @@ const HALF: u32 = 1 << HALF_MAGNITUDE;
 /// grown ends at [`super::HIGHEST_NS`], with 28.
 const PLACES: u64 = 35 * HALF as u64;
 
+/// Places that are recorded into; where there are more, all places are faster.
+const RECORDED_MAX: usize = 32;
+
 /// What the encoding begins with, big-endian: its version, the payload's length, an offset, the digits, the bounds and a
 /// factor.
 const COOKIE: u32 = 0x1c84_9303 | 0x10;
@@ -29,7 +32,7 @@ pub(super) fn is_whole(bytes: &[u8]) -> bool {
 }
 
 /// Counts by their place, ascending, none of them zero.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Sparse {
     counts: Vec<(u32, u64)>,
     total: u64,
@@ -83,6 +86,23 @@ impl Sparse {
     /// Places that hold something.
     pub(super) fn places(&self) -> usize {
         self.counts.len()
+    }
+
+    /// Records a time so many times; false where it would be at one place too many to be recorded this way.
+    pub(super) fn record(&mut self, ns: u64, count: u64) -> bool {
+        let place = place(ns);
+        match self.counts.binary_search_by_key(&place, |(known, _)| *known) {
+            Ok(at) => self.counts[at].1 = self.counts[at].1.saturating_add(count),
+            Err(_) if self.counts.len() >= RECORDED_MAX => return false,
+            Err(at) => {
+                if self.counts.is_empty() {
+                    self.counts.reserve_exact(RECORDED_MAX);
+                }
+                self.counts.insert(at, (place, count));
+            }
+        }
+        self.total = self.total.saturating_add(count);
+        true
     }
 
     /// Adds all that the other counted.
