@@ -23,7 +23,7 @@ const HIGHEST_NS: u64 = 3_600_000_000_000;
 const LONGEST_NS: u64 = 24 * HIGHEST_NS;
 
 /// Times from which on a histogram that is cleared keeps its memory: with fewer, it hardly needs that of all places again.
-const KEPT_MIN: u64 = 64;
+const KEPT_MIN: u64 = 33;
 
 /// With more places than this that hold something, all of them are kept: then adding is faster.
 const PLACES_READ_MAX: usize = 2048;
@@ -102,7 +102,8 @@ impl Latency {
     pub fn clear(&mut self) {
         match &mut self.0 {
             Counts::All(all) if all.len() >= KEPT_MIN => all.reset(),
-            _ => *self = Self::new(),
+            Counts::All(_) => *self = Self::new(),
+            Counts::Read(few) => few.clear(),
         }
     }
 
@@ -314,7 +315,7 @@ mod tests {
         {
             let mut all = Latency(Counts::All(empty()));
             for at in 0..times {
-                let ns = 7 * at * at * at * at;
+                let ns = 7 * (at + 1).pow(4);
                 latency.record(ns);
                 add(all.all(), ns, 1);
                 assert_eq!(

@@ -105,6 +105,12 @@ impl Sparse {
         true
     }
 
+    /// Forgets everything, keeping the memory.
+    pub(super) fn clear(&mut self) {
+        self.counts.clear();
+        self.total = 0;
+    }
+
     /// Adds all that the other counted.
     pub(super) fn add(&mut self, other: &Self) {
         let (mut at, mut missing) = (0, Vec::new());
