@@ -1,7 +1,7 @@
 //! The load: threads, event loops, connections, pacing, stages and recording.
 //!
-//! A few threads drive many connections. Nothing on the path of a transaction takes a lock or allocates, and
-//! nothing here reads SQL: what to send is the [`workload`]'s business.
+//! A few threads drive many connections. Nothing on the path of a transaction takes a lock or allocates (but for a
+//! histogram that grows, see `recorder`), and nothing here reads SQL: what to send is the [`workload`]'s business.
 
 mod batch;
 mod calls;
