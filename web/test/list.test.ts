@@ -55,15 +55,16 @@ test("filters narrow the list, each by itself and together", () => {
   expect(matches(run("a"), { ...all, target: "my" })).toBe(false);
 });
 
-test("a run that was killed is neither complete nor live", () => {
+test("a run that was killed or damaged is neither complete nor live", () => {
   expect(
     [
       run("a"),
       run("b", { outcome: null }),
       run("c", { outcome: null, live: true }),
       run("d", { outcome: "incomplete" }),
+      run("e", { outcome: null, damaged: true }),
     ].map(stateOf),
-  ).toEqual(["complete", "killed", "live", "incomplete"]);
+  ).toEqual(["complete", "killed", "live", "incomplete", "damaged"]);
 });
 
 test("a headline names what was asked of the server", () => {

@@ -90,7 +90,7 @@ pub fn render(runs: &[RunSummary], terminal: Terminal) -> String {
     let mut columns = [
         Column::new("run", runs, |run| visible(&run.name).into_owned()),
         Column::new("started", runs, started),
-        Column::new("took", runs, |run| format::duration_s(run.seconds)),
+        Column::new("took", runs, took),
         Column::new("ended", runs, |run| state(run).to_owned()),
         Column::new("target", runs, targets),
         Column::new("findings", runs, |run| judged(run.content.findings.as_ref())),
@@ -154,10 +154,15 @@ fn started(run: &RunSummary) -> String {
     visible(&minutes).replacen('T', " ", 1)
 }
 
+fn took(run: &RunSummary) -> String {
+    if run.damaged { format::UNKNOWN.to_owned() } else { format::duration_s(run.seconds) }
+}
+
 fn state(run: &RunSummary) -> &'static str {
     match ended(run.outcome) {
         RunEnd::Complete => "complete",
         RunEnd::Incomplete => "incomplete",
+        RunEnd::Not if run.damaged => "damaged",
         RunEnd::Not if run.live => "running",
         RunEnd::Not => "killed",
     }
@@ -199,6 +204,9 @@ fn targets(run: &RunSummary) -> String {
 
 /// `read 84.9k TPS at 8 · write 4.21k TPS at 500/s`; of a query set `queries 1.1 s a pass`; of several targets `join pg 61.6k at 16, my 33.8k at 16 TPS`.
 fn figures(run: &RunSummary) -> String {
+    if run.damaged {
+        return "what the list has of it is not as it was written; `dyno report` reads its events".to_owned();
+    }
     let content = &run.content;
     let mut figures: Vec<String> = Vec::new();
     for (index, series) in content.series.iter().enumerate() {
@@ -268,6 +276,7 @@ mod tests {
             outcome: Some(Outcome::Complete),
             reason: None,
             live: false,
+            damaged: false,
             seconds: 161.0,
             content: Content {
                 command: vec!["dyno".to_owned(), "run".to_owned()],
@@ -287,6 +296,7 @@ mod tests {
             outcome: None,
             reason: None,
             live: false,
+            damaged: false,
             seconds: 0.0,
             content: Content::default(),
         };
@@ -299,6 +309,16 @@ mod tests {
         run                started           took        ended     target                        figures
         2026-11-20-2       2026-11-20 08:50  2 min 41 s  complete  PostgreSQL 18.1 (production)  read 84.9k TPS at 8 · write 4.21k TPS at 16
         2026-11-20-1\e[2J  –                 0 s         killed    –                             nothing was measured
+        ");
+    }
+
+    #[test]
+    fn a_damaged_run_says_nothing_but_that() {
+        let mut damaged = runs().remove(1);
+        damaged.damaged = true;
+        insta::assert_snapshot!(render(&[damaged], Terminal::plain(140)), @r"
+        run                started  took  ended    target  figures
+        2026-11-20-1\e[2J  –        –     damaged  –       what the list has of it is not as it was written; `dyno report` reads its events
         ");
     }
 

@@ -7,6 +7,7 @@
 mod alive;
 mod backlog;
 mod blocks;
+mod checksum;
 mod earlier;
 mod error;
 mod long;
@@ -23,6 +24,7 @@ use self::alive::Alive;
 use self::backlog::Backlog;
 pub use self::backlog::Gap;
 use self::blocks::Written;
+use self::checksum::{fits, of_run};
 pub use self::error::StoreError;
 use self::percentiles::body_of;
 pub use self::tail::{RawEvent, RunState};
@@ -113,9 +115,12 @@ impl Store {
     /// Runs as they are stored: whether one that has not ended is under way, its row does not say.
     fn summaries(&self, which: &str, parameters: impl rusqlite::Params) -> rusqlite::Result<Vec<RunSummary>> {
         let mut statement = self.connection.prepare_cached(&format!(
-            "SELECT name, started_at, outcome, reason, summary,
-                    (SELECT at_ms FROM event WHERE run_id = run.id ORDER BY seq DESC LIMIT 1)
-             FROM run {which}"
+            "SELECT last.seq, last.at_ms, last.kind, last.body, last.checksum,
+                    (SELECT max(seq) FROM event WHERE run_id = run.id AND seq < last.seq),
+                    name, run.checksum, started_at, outcome, reason, summary
+             FROM run LEFT JOIN event AS last
+                 ON last.run_id = run.id AND last.seq = (SELECT max(seq) FROM event WHERE run_id = run.id)
+             {which}"
         ))?;
         statement.query_map(parameters, run_summary)?.collect()
     }
@@ -234,7 +239,7 @@ impl RunWriter {
         let body = body_of(&stamped.event, self.fold.percentiles_of(&stamped.event))
             .and_then(long::bounded)
             .map_err(|source| StoreError::Unwritable { run: self.name.clone(), seq: stamped.seq, source })?;
-        self.backlog.add(stamped, body);
+        self.backlog.add(&self.name, stamped, body);
         self.blocks.given_up |= self.backlog.has_gap();
         if !self.backlog.is_due(stamped.at_ms) {
             return Ok(false);
@@ -253,6 +258,7 @@ impl RunWriter {
         })?;
         self.appended = self.backlog.rows.last().map_or(self.appended, |row| row.seq + 1);
         self.summary_changed = false;
+        self.note_rare();
         self.backlog.clear();
         self.write_block();
         Ok(())
@@ -273,10 +279,11 @@ impl RunWriter {
 
     fn write(&mut self) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let insert = "INSERT INTO event (run_id, seq, at_ms, kind, body) VALUES (?1, ?2, ?3, ?4, ?5)";
+        let insert =
+            "INSERT INTO event (run_id, seq, at_ms, kind, body, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
         for row in &self.backlog.rows {
             let (seq, at_ms) = (row.seq.cast_signed(), row.at_ms.cast_signed());
-            let values = params![self.run_id, seq, at_ms, row.kind, row.body];
+            let values = params![self.run_id, seq, at_ms, row.kind, row.body, row.checksum];
             transaction.prepare_cached(insert)?.execute(values)?;
         }
         if self.summary_changed {
@@ -284,17 +291,17 @@ impl RunWriter {
             let findings = ended.then(|| Doubts::of(&report));
             let content = serde_json::to_string(&Content { findings, ..Content::of(&report) })
                 .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+            let started_at = Some(report.run.started_at).filter(|started_at| !started_at.is_empty());
+            let outcome = ended.then(|| outcome_text(report.run.outcome));
+            let reason = report.run.reason.filter(|_| ended);
+            let columns = [started_at.as_deref(), outcome, reason.as_deref(), Some(&content)];
+            let checksum = of_run(&self.name, columns.map(|text| text.map(str::as_bytes)));
             transaction
                 .prepare_cached(
-                    "UPDATE run SET started_at = ?2, outcome = ?3, reason = ?4, summary = ?5 WHERE id = ?1",
+                    "UPDATE run SET started_at = ?2, outcome = ?3, reason = ?4, summary = ?5, checksum = ?6
+                     WHERE id = ?1",
                 )?
-                .execute(params![
-                    self.run_id,
-                    Some(report.run.started_at).filter(|started_at| !started_at.is_empty()),
-                    ended.then(|| outcome_text(report.run.outcome)),
-                    report.run.reason.filter(|_| ended),
-                    content
-                ])?;
+                .execute(params![self.run_id, started_at, outcome, reason, content, checksum])?;
         }
         transaction.commit()
     }
@@ -314,9 +321,11 @@ fn allocate_name(
         |row| row.get(0),
     )?;
     let name = format!("{date}-{number}");
+    let content = r#"{"command":[],"targets":[],"series":[]}"#;
+    let checksum = of_run(&name, [None, None, None, Some(content.as_bytes())]);
     transaction.execute(
-        "INSERT INTO run (name, day, number, summary) VALUES (?1, ?2, ?3, ?4)",
-        params![name, date, number, "{\"command\":[],\"targets\":[],\"series\":[]}"],
+        "INSERT INTO run (name, day, number, summary, checksum) VALUES (?1, ?2, ?3, ?4, ?5)",
+        params![name, date, number, content, checksum],
     )?;
     let run_id = transaction.last_insert_rowid();
     let alive = Alive::begin(store, &name).ok();
@@ -324,22 +333,36 @@ fn allocate_name(
     Ok((run_id, name, alive))
 }
 
+/// A row of the list. One that is not as it was written says nothing but that, and the others what they have to say.
 fn run_summary(row: &rusqlite::Row<'_>) -> rusqlite::Result<RunSummary> {
-    let outcome: Option<String> = row.get(2)?;
-    let content: String = row.get(4)?;
-    let at_ms: Option<i64> = row.get(5)?;
+    let name: String = row.get(6)?;
+    let before = row.get::<_, Option<i64>>(5)?.unwrap_or(-1);
+    let last_ms = match row.get::<_, Option<i64>>(0)? {
+        Some(_) => RawEvent::of(&name, row, before).ok().flatten().map(|last| last.at_ms),
+        None => Some(0),
+    };
+    let mut columns = [None; 4];
+    for (index, column) in (8..).zip(&mut columns) {
+        *column = row.get_ref(index)?.as_bytes_or_null()?;
+    }
+    let as_written = fits(row.get(7)?, || of_run(&name, columns));
+    let text = |column: Option<&[u8]>| column.map(|text| String::from_utf8_lossy(text).into_owned());
+    let [started_at, outcome, reason, content] = columns.map(text);
+    let content = content.and_then(|text| serde_json::from_str(&text).ok());
+    let (Some(last_ms), Some(content), true) = (last_ms, content, as_written) else {
+        return Ok(RunSummary::damaged(name));
+    };
     Ok(RunSummary {
-        name: row.get(0)?,
-        started_at: row.get(1)?,
+        name,
+        started_at,
         outcome: outcome.as_deref().map(|text| {
             if text == outcome_text(Outcome::Complete) { Outcome::Complete } else { Outcome::Incomplete }
         }),
-        reason: row.get(3)?,
+        reason,
         live: false,
-        seconds: at_ms.unwrap_or(0) as f64 / 1000.0,
-        content: serde_json::from_str(&content).map_err(|error| {
-            rusqlite::Error::FromSqlConversionFailure(4, rusqlite::types::Type::Text, Box::new(error))
-        })?,
+        damaged: false,
+        seconds: last_ms as f64 / 1000.0,
+        content,
     })
 }
 

@@ -19,6 +19,8 @@ pub struct RunSummary {
     pub reason: Option<String>,
     /// True while it goes on. A run without an outcome that is not live was killed.
     pub live: bool,
+    /// True where what is stored for the list is not as it was written: then nothing else but the name counts.
+    pub damaged: bool,
     /// From the start to the last event stored, seconds.
     pub seconds: f64,
     #[serde(flatten)]
@@ -95,6 +97,22 @@ pub struct PassesSummary {
     pub queries: usize,
     /// Queries that ended well in a pass at least.
     pub ran: usize,
+}
+
+impl RunSummary {
+    pub(crate) fn damaged(name: String) -> Self {
+        let content = Content::default();
+        Self {
+            name,
+            started_at: None,
+            outcome: None,
+            reason: None,
+            live: false,
+            damaged: true,
+            seconds: 0.0,
+            content,
+        }
+    }
 }
 
 impl Content {

@@ -14,6 +14,8 @@ export interface RunEntry {
   /** Null where the run goes on, or was killed: `live` tells which. */
   outcome: "complete" | "incomplete" | null;
   reason: string | null;
+  /** What is stored for the list is not as it was written: nothing else but the name counts. */
+  damaged?: boolean;
   seconds: number;
   command: string[];
   targets: {

@@ -155,9 +155,10 @@ export class RunList {
   }
 }
 
-/** `live`, `complete`, `incomplete`, or `killed`: ended without a word. */
+/** `live`, `complete`, `incomplete`, `damaged`, or `killed`: ended without a word. */
 export function stateOf(run: RunEntry): string {
   if (run.live) return "live";
+  if (run.damaged) return "damaged";
   return run.outcome ?? "killed";
 }
 
@@ -317,6 +318,11 @@ function findings({ findings: found }: RunEntry): Child {
   return [part, line("invalid", found.invalid), line("doubt", found.doubt)];
 }
 
+const STATE_TITLES: Record<string, string> = {
+  killed: "its process is gone, and it has not said that it ended",
+  damaged: "what is stored of it for this list is not as it was written",
+};
+
 function state(run: RunEntry): Child {
   const text = stateOf(run);
   if (run.live) return liveBadge();
@@ -324,9 +330,7 @@ function state(run: RunEntry): Child {
     "span",
     {
       class: text === "complete" ? "badge good" : "badge bad",
-      title:
-        run.reason ??
-        (text === "killed" ? "its process is gone, and it has not said that it ended" : undefined),
+      title: run.reason ?? STATE_TITLES[text],
     },
     text,
   );

@@ -235,8 +235,13 @@ fn expose(run_cache: &RunCache, format: Format) -> Result<String, StoreError> {
     let mut exposition = Exposition::default();
     for run in runs {
         match run_cache.read(&run.name, |cached| exposition.add(cached.fold())) {
-            // It could not start and was taken out again.
-            Ok(()) | Err(StoreError::NoSuchRun { .. }) => {}
+            // It could not start and was taken out again; or it is damaged, and the others are not.
+            Ok(())
+            | Err(
+                StoreError::NoSuchRun { .. }
+                | StoreError::EventChanged { .. }
+                | StoreError::BlockChanged { .. },
+            ) => {}
             Err(error) => return Err(error),
         }
     }

@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::http::{get, get_with};
-use crate::stand::{FIRST, Stand, short};
+use crate::stand::{FIRST, Stand, append, short};
 use crate::stream::Plan;
 
 #[test]
@@ -164,6 +164,35 @@ fn a_store_that_was_replaced_is_not_mixed_up_with_the_old_one() {
     }
     fs::copy(other.file(), stand.file()).unwrap();
     assert!(clients(&get(stand.address(), "/api/runs/last").json()) > before);
+}
+
+#[test]
+fn a_run_that_was_changed_is_told_and_the_others_are_served() {
+    let stand = Stand::new();
+    let (changed, whole) = (stand.stored(&short()), stand.stored(&short()));
+    let mut live = stand.begin();
+    append(&mut live, &short()[..20]);
+    let connection = Connection::open(stand.file()).unwrap();
+    let one_more = "UPDATE event SET body = replace(body, '\"done\":', '\"done\":1') WHERE kind = 'interval'";
+    assert!(connection.execute(&format!("{one_more} AND run_id IN (1, 3)"), []).unwrap() > 0);
+    assert_eq!(connection.execute("UPDATE run SET summary = summary || ' ' WHERE id = 1", []).unwrap(), 1);
+    for path in ["", "/live", "/series.csv"] {
+        let refused = get(stand.address(), &format!("/api/runs/{changed}{path}"));
+        assert_eq!(refused.status, 500, "{path}");
+        assert!(
+            refused.body.contains("is not as it was written") && refused.body.contains(&changed),
+            "{path}"
+        );
+        assert_eq!(get(stand.address(), &format!("/api/runs/{whole}{path}")).status, 200, "{path}");
+    }
+    let compared = get(stand.address(), &format!("/api/compare?side={changed}&side={whole}"));
+    assert_eq!(compared.status, 500, "{}", compared.body);
+    let listed = get(stand.address(), "/api/runs").json();
+    let damaged =
+        |index: usize| (listed["runs"][index]["name"].as_str(), listed["runs"][index]["damaged"].as_bool());
+    assert_eq!(damaged(1), (Some(&*whole), Some(false)));
+    assert_eq!(damaged(2), (Some(&*changed), Some(true)));
+    assert_eq!(get(stand.address(), "/metrics").status, 200);
 }
 
 #[test]

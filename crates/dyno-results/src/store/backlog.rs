@@ -3,6 +3,7 @@
 
 use std::ops::RangeInclusive;
 
+use super::checksum::of_event;
 use crate::event::{Event, Stamped};
 
 /// Dropped is what would be kept beyond this: some thousand seconds of load.
@@ -17,6 +18,14 @@ pub(super) struct EventRow {
     pub(super) at_ms: u64,
     pub(super) kind: &'static str,
     pub(super) body: String,
+    pub(super) checksum: i64,
+}
+
+impl EventRow {
+    /// Blocks hold what the others say.
+    pub(super) fn is_rare(&self) -> bool {
+        !matches!(self.kind, "interval" | "sample")
+    }
 }
 
 /// A stretch of a run of which some events are not in the store.
@@ -35,16 +44,18 @@ pub(super) struct Backlog {
     pub(super) bytes_max: usize,
     gap: Option<Gap>,
     retry_at_ms: u64,
+    /// `seq` of the row that was added last, -1 before the first.
+    before: i64,
 }
 
 impl Default for Backlog {
     fn default() -> Self {
-        Self { rows: Vec::new(), bytes: 0, bytes_max: BYTES_MAX, gap: None, retry_at_ms: 0 }
+        Self { rows: Vec::new(), bytes: 0, bytes_max: BYTES_MAX, gap: None, retry_at_ms: 0, before: -1 }
     }
 }
 
 impl Backlog {
-    pub(super) fn add(&mut self, stamped: &Stamped, body: String) {
+    pub(super) fn add(&mut self, run: &str, stamped: &Stamped, body: String) {
         // Without the beginning of a stage its seconds would mean nothing.
         let may_drop = matches!(stamped.event, Event::Interval(_) | Event::Sample(_));
         if may_drop && !self.rows.is_empty() && self.bytes + body.len() > self.bytes_max {
@@ -55,8 +66,11 @@ impl Backlog {
             return;
         }
         self.bytes += body.len();
-        let kind = stamped.event.kind();
-        self.rows.push(EventRow { seq: stamped.seq, at_ms: stamped.at_ms, kind, body });
+        let (seq, at_ms, kind) = (stamped.seq, stamped.at_ms, stamped.event.kind());
+        let texts = [kind, &body].map(str::as_bytes);
+        let checksum = of_event(run, self.before, seq.cast_signed(), at_ms.cast_signed(), texts);
+        self.before = seq.cast_signed();
+        self.rows.push(EventRow { seq, at_ms, kind, body, checksum });
     }
 
     /// Whether it is time for another try.

@@ -3,7 +3,8 @@
 
 use rusqlite::params;
 
-use super::{RunWriter, Store, StoreError, tail};
+use super::checksum::{fits, of_block, of_rare};
+use super::{RunWriter, Store, StoreError};
 use crate::fold::Fold;
 use crate::fold::block::{FORMAT, Marks};
 
@@ -13,13 +14,16 @@ pub(super) const EVENTS_EACH: u64 = 2000;
 /// Of events whose kind is neither that of a second of load nor that of a reading, of which there are few: found by their
 /// index, without going through the others.
 const RARE: &str = "WITH one AS (SELECT id FROM run WHERE name = ?1)
-    SELECT seq, at_ms, kind, body FROM event INDEXED BY event_by_kind
-        WHERE run_id = (SELECT id FROM one) AND kind < 'interval' AND seq <= ?2
-    UNION ALL SELECT seq, at_ms, kind, body FROM event INDEXED BY event_by_kind
-        WHERE run_id = (SELECT id FROM one) AND kind > 'interval' AND kind < 'sample' AND seq <= ?2
-    UNION ALL SELECT seq, at_ms, kind, body FROM event INDEXED BY event_by_kind
-        WHERE run_id = (SELECT id FROM one) AND kind > 'sample' AND seq <= ?2
-    ORDER BY seq";
+    SELECT seq, at_ms, kind, body, checksum,
+        (SELECT max(seq) FROM event AS one_before WHERE run_id = (SELECT id FROM one) AND one_before.seq < rare.seq)
+    FROM (
+        SELECT seq, at_ms, kind, body, checksum FROM event INDEXED BY event_by_kind
+            WHERE run_id = (SELECT id FROM one) AND kind < 'interval' AND seq <= ?2
+        UNION ALL SELECT seq, at_ms, kind, body, checksum FROM event INDEXED BY event_by_kind
+            WHERE run_id = (SELECT id FROM one) AND kind > 'interval' AND kind < 'sample' AND seq <= ?2
+        UNION ALL SELECT seq, at_ms, kind, body, checksum FROM event INDEXED BY event_by_kind
+            WHERE run_id = (SELECT id FROM one) AND kind > 'sample' AND seq <= ?2
+    ) AS rare ORDER BY seq";
 
 /// How far blocks of a run under way have been written.
 #[derive(Debug, Default)]
@@ -27,11 +31,20 @@ pub(super) struct Written {
     marks: Marks,
     /// Events that the blocks hold.
     events: u64,
+    /// What the checksums of the rare events have come to.
+    rare_sum: i64,
     /// Set when one could not be written: those after it would be of no use.
     pub(super) given_up: bool,
 }
 
 impl RunWriter {
+    /// Takes note of events that are in the store now.
+    pub(super) fn note_rare(&mut self) {
+        for row in self.backlog.rows.iter().filter(|row| row.is_rare()) {
+            self.blocks.rare_sum = of_rare(&self.name, self.blocks.rare_sum, row.checksum);
+        }
+    }
+
     /// Writes what has come since the last block, where that is enough. Without it the events are read.
     pub(super) fn write_block(&mut self) {
         if self.blocks.given_up || self.appended < self.blocks.events + EVENTS_EACH {
@@ -39,9 +52,13 @@ impl RunWriter {
         }
         let mut insert = || -> Result<(), Box<dyn std::error::Error>> {
             let block = self.fold.block(&mut self.blocks.marks)?;
+            let [before, seq] = [self.blocks.events, self.appended].map(|events| events.cast_signed() - 1);
+            let checksum = of_block(&self.name, [before, seq, FORMAT], self.blocks.rare_sum, &block);
             self.connection
-                .prepare_cached("INSERT INTO block (run_id, seq, format, content) VALUES (?1, ?2, ?3, ?4)")?
-                .execute(params![self.run_id, (self.appended - 1).cast_signed(), FORMAT, block])?;
+                .prepare_cached(
+                    "INSERT INTO block (run_id, seq, format, content, checksum) VALUES (?1, ?2, ?3, ?4, ?5)",
+                )?
+                .execute(params![self.run_id, seq, FORMAT, block, checksum])?;
             Ok(())
         };
         self.blocks.given_up = insert().is_err();
@@ -49,43 +66,67 @@ impl RunWriter {
     }
 }
 
+/// A block as it is stored.
+struct Block {
+    /// Of the last event that is in it.
+    seq: i64,
+    content: Vec<u8>,
+    checksum: Option<i64>,
+}
+
 impl Store {
     /// The fold of a run as far as its blocks go, and `seq` of the last event that is in it. Where it has none, or of another
     /// format, it is empty.
     pub fn fold(&self, name: &str) -> Result<(Fold, Option<u64>), StoreError> {
         let name = self.find(name)?;
-        let read = || -> rusqlite::Result<Option<(Fold, u64)>> {
-            let blocks = self.blocks(&name)?;
-            let Some((last, _)) = blocks.last() else { return Ok(None) };
-            let (mut fold, mut whole) = (Fold::new(), true);
-            // What is not understood is told by who reads all events.
-            tail::read_rows(&mut self.connection.prepare(RARE)?, params![name, last], |raw| {
-                match raw.read() {
-                    Ok(stamped) => fold.add(&stamped),
-                    Err(_) => whole = false,
-                }
-            })?;
-            let of_run = blocks.iter().map(|(_, content)| content.as_slice());
-            Ok((whole && fold.add_blocks(of_run).is_some()).then(|| (fold, last.unsigned_abs())))
-        };
-        let folded = read().map_err(|source| self.error("read", source))?;
-        Ok(folded.map_or_else(|| (Fold::new(), None), |(fold, last)| (fold, Some(last))))
+        let blocks = self.blocks(&name).map_err(|source| self.error("read", source))?;
+        let Some(Block { seq: last, .. }) = blocks.last() else { return Ok((Fold::new(), None)) };
+        let (mut fold, mut rare) = (Fold::new(), Vec::new());
+        self.read_rows(&name, RARE, params![name, last], |raw| {
+            rare.push((raw.seq.cast_signed(), raw.checksum.unwrap_or_default()));
+            fold.add(&raw.read(&name)?);
+            Ok(())
+        })?;
+        self.check(&name, &blocks, &rare)?;
+        let of_run = blocks.iter().map(|block| block.content.as_slice());
+        match fold.add_blocks(of_run) {
+            Some(()) => Ok((fold, Some(last.unsigned_abs()))),
+            None => Ok((Fold::new(), None)),
+        }
     }
 
-    /// The run's blocks with their last events' `seq`, where all of them are of this format.
-    fn blocks(&self, name: &str) -> rusqlite::Result<Vec<(i64, Vec<u8>)>> {
+    /// The run's blocks, where all of them are of this format.
+    fn blocks(&self, name: &str) -> rusqlite::Result<Vec<Block>> {
         let mut statement = self.connection.prepare(
-            "SELECT seq, content, format FROM block WHERE run_id = (SELECT id FROM run WHERE name = ?1) ORDER BY seq",
+            "SELECT seq, content, checksum, format FROM block WHERE run_id = (SELECT id FROM run WHERE name = ?1)
+             ORDER BY seq",
         )?;
         let mut rows = statement.query([name])?;
         let mut blocks = Vec::new();
         while let Some(row) = rows.next()? {
-            if row.get::<_, i64>(2)? != FORMAT {
+            if row.get::<_, i64>(3)? != FORMAT {
                 return Ok(Vec::new());
             }
-            blocks.push((row.get(0)?, row.get(1)?));
+            blocks.push(Block { seq: row.get(0)?, content: row.get(1)?, checksum: row.get(2)? });
         }
         Ok(blocks)
+    }
+
+    /// Refuses blocks that are not as they were written; `rare` are `seq` and checksum of the events that are not in them.
+    fn check(&self, run: &str, blocks: &[Block], rare: &[(i64, i64)]) -> Result<(), StoreError> {
+        let mut rare = rare.iter().peekable();
+        let (mut before, mut rare_sum) = (-1, 0);
+        for Block { seq, content, checksum } in blocks {
+            while let Some((_, event)) = rare.next_if(|(of_event, _)| of_event <= seq) {
+                rare_sum = of_rare(run, rare_sum, *event);
+            }
+            if !fits(*checksum, || of_block(run, [before, *seq, FORMAT], rare_sum, content)) {
+                let (path, run) = (self.path.clone(), run.to_owned());
+                return Err(StoreError::BlockChanged { path, run, seq: *seq });
+            }
+            before = *seq;
+        }
+        Ok(())
     }
 }
 

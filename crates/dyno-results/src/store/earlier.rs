@@ -12,7 +12,8 @@ impl Store {
     /// The median of each query in the latest run of such a load, with the query's name; none where there is no such run.
     pub fn earlier_times(&self, load: &PassLoad) -> Result<Vec<(String, EarlierTime)>, StoreError> {
         for run in self.runs()?.iter().filter(|run| may_be_of(run, load)).take(RUNS_MAX) {
-            let report = self.report(&run.name)?;
+            // One that is damaged has no times; an older one may.
+            let Ok(report) = self.report(&run.name) else { continue };
             let mut series = report.series.iter();
             let same = series.find(|it| it.target == load.target && it.workload == load.workload);
             let Some(passes) = same.and_then(|series| series.passes.as_ref()) else { continue };

@@ -34,7 +34,7 @@ pub enum StoreError {
     )]
     NotAStore { path: PathBuf },
     #[error(
-        "the store {} is of version {found}, and this dyno reads version {known}\n  move it away, or name another file with \
+        "the store {} is of version {found}, and this dyno reads no version before {known}\n  move it away, or name another file with \
          --store; the dyno that made it still reads it",
         path.display()
     )]
@@ -70,6 +70,21 @@ pub enum StoreError {
         path.display()
     )]
     Damaged { path: PathBuf, source: rusqlite::Error },
+    #[error(
+        "event {seq} of run {run} in the store {} is not as it was written, or the event before it is gone: its checksum \
+         does not match\n  no figure of this run can be trusted: put a copy of the store in its place; other runs can \
+         still be read",
+        path.display()
+    )]
+    EventChanged { path: PathBuf, run: String, seq: i64 },
+    #[error(
+        "the block of run {run} that ends with event {seq} in the store {} is not as it was written, or a row before it is \
+         gone: its checksum does not match\n  put a copy of the store in its place, or have dyno read the run's events, \
+         which have checksums of their own, by removing all blocks: `sqlite3 {} 'DELETE FROM block'`",
+        path.display(),
+        path.display()
+    )]
+    BlockChanged { path: PathBuf, run: String, seq: i64 },
     #[error("event {seq} of run {run} cannot be read: {source}\n  it may have been written by a newer dyno")]
     Event { run: String, seq: i64, source: serde_json::Error },
     #[error("event {seq} of run {run} cannot be written: {source}")]

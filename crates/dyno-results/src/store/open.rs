@@ -1,6 +1,5 @@
 //! Opens the store's file: makes it where there is none, and refuses what is no store of this version.
 
-use std::cmp::Ordering;
 use std::fs::{DirBuilder, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
@@ -13,7 +12,13 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use super::StoreError;
 
 /// Version of the schema and of the events, kept in `PRAGMA user_version`.
-pub(super) const VERSION: i64 = 3;
+pub(super) const VERSION: i64 = 4;
+/// The oldest version that is read: opened, its store becomes one of this version.
+pub(super) const VERSION_MIN: i64 = 3;
+/// Version 4 has checksums. Runs that are stored already have none.
+const UPGRADE: &str = "ALTER TABLE run ADD COLUMN checksum INTEGER;
+    ALTER TABLE event ADD COLUMN checksum INTEGER;
+    ALTER TABLE block ADD COLUMN checksum INTEGER;";
 /// Says whose file it is, kept in `PRAGMA application_id`: `dyno` in ASCII.
 const APPLICATION_ID: i64 = 0x6479_6e6f;
 /// No event and no block comes near it: a larger value is not read.
@@ -85,14 +90,11 @@ fn check_owner(connection: &Connection, path: &Path) -> Result<(), OpenFailure> 
     if application_id == APPLICATION_ID {
         let found = pragma(&snapshot, "user_version")?;
         let path = path.to_owned();
-        match found.cmp(&VERSION) {
-            Ordering::Greater => {
-                return Err(OpenFailure::Store(StoreError::Newer { path, found, known: VERSION }));
-            }
-            Ordering::Less => {
-                return Err(OpenFailure::Store(StoreError::Older { path, found, known: VERSION }));
-            }
-            Ordering::Equal => {}
+        if found > VERSION {
+            return Err(OpenFailure::Store(StoreError::Newer { path, found, known: VERSION }));
+        }
+        if found < VERSION_MIN {
+            return Err(OpenFailure::Store(StoreError::Older { path, found, known: VERSION_MIN }));
         }
         // A view of these names can have rows without end.
         let tables: bool = snapshot.query_row(
@@ -121,17 +123,21 @@ fn prepare(connection: &mut Connection, lock_timeout: Duration) -> rusqlite::Res
     switch_to_wal(connection, lock_timeout)?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
-    if pragma(connection, "user_version")? != 0 {
+    if pragma(connection, "user_version")? == VERSION {
         return Ok(());
     }
-    // Under the write lock, and looked at once more: two processes may have found the file empty.
+    // Under the write lock, and looked at once more: two processes may have found the file as it was.
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    if pragma(&transaction, "user_version")? == 0 {
-        transaction.execute_batch(include_str!("tables.sql"))?;
-        transaction.execute_batch(include_str!("views.sql"))?;
-        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-        transaction.pragma_update(None, "user_version", VERSION)?;
+    match pragma(&transaction, "user_version")? {
+        0 => {
+            transaction.execute_batch(include_str!("tables.sql"))?;
+            transaction.execute_batch(include_str!("views.sql"))?;
+            transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        }
+        VERSION_MIN => transaction.execute_batch(UPGRADE)?,
+        _ => return Ok(()),
     }
+    transaction.pragma_update(None, "user_version", VERSION)?;
     transaction.commit()
 }
 

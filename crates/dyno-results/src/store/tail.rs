@@ -2,8 +2,9 @@
 //!
 //! Each look is a short transaction of its own, so that a reader never keeps the writer's log from being folded in.
 
-use rusqlite::{OptionalExtension as _, Params, Statement, params};
+use rusqlite::{OptionalExtension as _, Params, Row, params};
 
+use super::checksum::{fits, of_event};
 use super::{Store, StoreError, alive};
 use crate::event::Stamped;
 
@@ -29,11 +30,29 @@ pub struct RawEvent<'a> {
     pub kind: &'a str,
     /// A JSON object: `{"event":"interval",…}`.
     pub body: &'a str,
+    /// `None` where a dyno stored it that knew none.
+    pub(super) checksum: Option<i64>,
 }
 
-impl RawEvent<'_> {
-    pub(super) fn read(&self) -> serde_json::Result<Stamped> {
-        Stamped::read(self.seq, self.at_ms, self.kind, self.body)
+impl<'a> RawEvent<'a> {
+    /// The event of a row of [`Store::read_rows`]; `None` where it is not as it was written.
+    pub(super) fn of(run: &str, row: &'a Row<'_>, before: i64) -> rusqlite::Result<Option<Self>> {
+        let (seq, at_ms, checksum): (i64, i64, _) = (row.get(0)?, row.get(1)?, row.get(4)?);
+        let [kind, body] = [row.get_ref(2)?, row.get_ref(3)?];
+        let texts = [kind.as_bytes()?, body.as_bytes()?];
+        if !fits(checksum, || of_event(run, before, seq, at_ms, texts)) {
+            return Ok(None);
+        }
+        let (seq, at_ms) = (seq.unsigned_abs(), at_ms.unsigned_abs());
+        Ok(Some(Self { seq, at_ms, kind: kind.as_str()?, body: body.as_str()?, checksum }))
+    }
+
+    pub(super) fn read(&self, run: &str) -> Result<Stamped, StoreError> {
+        Stamped::read(self.seq, self.at_ms, self.kind, self.body).map_err(|source| StoreError::Event {
+            run: run.to_owned(),
+            seq: self.seq.cast_signed(),
+            source,
+        })
     }
 
     /// The event on one line, as [`Stamped`] is written: `{"seq":7,"at_ms":1003,"event":"interval",…}`. A field that is
@@ -81,20 +100,10 @@ impl Store {
         mut sink: impl FnMut(Stamped),
     ) -> Result<(), StoreError> {
         let name = self.find(name)?;
-        let mut broken = None;
         self.read_events(&name, seq, i64::MAX, |raw| {
-            if broken.is_some() {
-                return;
-            }
-            match raw.read() {
-                Ok(stamped) => sink(stamped),
-                Err(source) => {
-                    broken =
-                        Some(StoreError::Event { run: name.clone(), seq: raw.seq.cast_signed(), source });
-                }
-            }
-        })?;
-        broken.map_or(Ok(()), Err)
+            sink(raw.read(&name)?);
+            Ok(())
+        })
     }
 
     /// Hands at most `count` events that come after `seq` to `sink` as they are stored; returns the last one's `seq`, or
@@ -111,6 +120,7 @@ impl Store {
         self.read_events(&name, seq, i64::from(count), |raw| {
             last = Some(raw.seq);
             sink(raw);
+            Ok(())
         })?;
         Ok(last)
     }
@@ -120,34 +130,42 @@ impl Store {
         name: &str,
         after: Option<u64>,
         count: i64,
-        sink: impl FnMut(RawEvent<'_>),
+        sink: impl FnMut(RawEvent<'_>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         let after = after.map_or(-1, u64::cast_signed);
-        let statement = self.connection.prepare(
-            "SELECT seq, at_ms, kind, body FROM event
-             WHERE run_id = (SELECT id FROM run WHERE name = ?1) AND seq > ?2 ORDER BY seq LIMIT ?3",
-        );
-        let read =
-            statement.and_then(|mut statement| read_rows(&mut statement, params![name, after, count], sink));
-        read.map_err(|source| self.error("read", source))
+        let events = "WITH one AS (SELECT id FROM run WHERE name = ?1)
+            SELECT seq, at_ms, kind, body, checksum,
+                (SELECT max(seq) FROM event WHERE run_id = (SELECT id FROM one) AND seq <= ?2)
+            FROM event WHERE run_id = (SELECT id FROM one) AND seq > ?2 ORDER BY seq LIMIT ?3";
+        self.read_rows(name, events, params![name, after, count], sink)
     }
-}
 
-/// Hands over what a statement finds: `seq`, `at_ms`, `kind` and `body` of events.
-pub(super) fn read_rows(
-    statement: &mut Statement<'_>,
-    parameters: impl Params,
-    mut sink: impl FnMut(RawEvent<'_>),
-) -> rusqlite::Result<()> {
-    let mut rows = statement.query(parameters)?;
-    while let Some(row) = rows.next()? {
-        let (seq, at_ms): (i64, i64) = (row.get(0)?, row.get(1)?);
-        sink(RawEvent {
-            seq: seq.unsigned_abs(),
-            at_ms: at_ms.unsigned_abs(),
-            kind: row.get_ref(2)?.as_str()?,
-            body: row.get_ref(3)?.as_str()?,
-        });
+    /// Hands over what a statement finds: `seq`, `at_ms`, `kind`, `body` and `checksum` of events of a run in their order, and
+    /// `seq` of an event before each, the last one unless that is found too.
+    pub(super) fn read_rows(
+        &self,
+        run: &str,
+        statement: &str,
+        parameters: impl Params,
+        mut sink: impl FnMut(RawEvent<'_>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let failed = |source| self.error("read", source);
+        let mut statement = self.connection.prepare_cached(statement).map_err(failed)?;
+        let mut rows = statement.query(parameters).map_err(failed)?;
+        let mut last = -1;
+        while let Some(row) = rows.next().map_err(failed)? {
+            let before =
+                row.get::<_, Option<i64>>(5).map_err(failed)?.map_or(last, |before| before.max(last));
+            last = row.get(0).map_err(failed)?;
+            let Some(raw) = RawEvent::of(run, row, before).map_err(failed)? else {
+                return Err(StoreError::EventChanged {
+                    path: self.path.clone(),
+                    run: run.to_owned(),
+                    seq: last,
+                });
+            };
+            sink(raw)?;
+        }
+        Ok(())
     }
-    Ok(())
 }

@@ -213,7 +213,7 @@ fn a_store_of_another_version_is_refused() {
         Connection::open(scratch.file()).unwrap().pragma_update(None, "user_version", version).unwrap();
         Store::open(scratch.file()).unwrap_err()
     };
-    let (newer, older) = (open::VERSION + 1, open::VERSION - 1);
+    let (newer, older) = (open::VERSION + 1, open::VERSION_MIN - 1);
     let error = refused(newer);
     assert!(matches!(error, StoreError::Newer { found, .. } if found == newer), "{error}");
     let error = refused(older);
@@ -338,7 +338,7 @@ fn a_damaged_event_is_named() {
     let scratch = Scratch::new();
     let store = Store::open(scratch.file()).unwrap();
     write(&store, &clean_fixture().events[..3]);
-    store.connection.execute("UPDATE event SET body = '{}' WHERE seq = 2", []).unwrap();
+    store.connection.execute("UPDATE event SET body = '{}', checksum = NULL WHERE seq = 2", []).unwrap();
     let error = store.events("last").unwrap_err().to_string();
     assert!(error.starts_with("event 2 of run 2026-11-20-1 cannot be read"), "{error}");
 }
@@ -353,7 +353,10 @@ fn a_time_that_no_run_has_is_refused() {
         write(&store, &events);
         store
             .connection
-            .execute(&format!("UPDATE event SET {change} WHERE seq = ?1"), [interval.cast_signed()])
+            .execute(
+                &format!("UPDATE event SET {change}, checksum = NULL WHERE seq = ?1"),
+                [interval.cast_signed()],
+            )
             .unwrap();
         let error = store.report("last").unwrap_err().to_string();
         assert!(error.contains("years, longer than any run"), "{change}: {error}");
@@ -594,7 +597,7 @@ fn a_list_of_an_earlier_dyno_is_read() {
     write(&store, &clean_fixture().events);
     let old = r#"{"command":[],"targets":[],"series":[{"target":"pg","series":"read","workload":"tpcb/select-only",
         "kind":"hold","clients":8,"tps":990.0}]}"#;
-    store.connection.execute("UPDATE run SET summary = ?1", [old]).unwrap();
+    store.connection.execute("UPDATE run SET summary = ?1, checksum = NULL", [old]).unwrap();
     let content = store.runs().unwrap().remove(0).content;
     assert_eq!((content.series[0].rate_per_s, content.findings), (None, None));
 }
@@ -746,4 +749,113 @@ fn a_store_that_is_gone_is_not_made_again_by_a_reader() {
     let scratch = Scratch::new();
     assert!(matches!(Store::open_existing(scratch.file()), Err(StoreError::Missing { .. })));
     assert!(!scratch.file().exists());
+}
+
+/// A store as a dyno before version 4 left it.
+fn without_checksums(file: &Path) {
+    let connection = Connection::open(file).unwrap();
+    for table in ["run", "event", "block"] {
+        connection.execute_batch(&format!("ALTER TABLE {table} DROP COLUMN checksum")).unwrap();
+    }
+    connection.pragma_update(None, "user_version", open::VERSION_MIN).unwrap();
+}
+
+#[test]
+fn a_store_without_checksums_is_read_and_written_on() {
+    let scratch = Scratch::new();
+    let store = Store::open(scratch.file()).unwrap();
+    let events = clean_fixture().events;
+    write(&store, &events);
+    let (told, listed) = (store.report("last").unwrap(), store.runs().unwrap());
+    drop(store);
+    without_checksums(&scratch.file());
+    std::thread::scope(|scope| {
+        (0..4).for_each(|_| drop(scope.spawn(|| Store::open(scratch.file()).unwrap())));
+    });
+
+    let store = Store::open(scratch.file()).unwrap();
+    assert_eq!(
+        serde_json::to_value(store.report("last").unwrap()).unwrap(),
+        serde_json::to_value(told).unwrap()
+    );
+    assert_eq!(store.runs().unwrap(), listed);
+    write(&store, &events);
+    assert_eq!(store.events("2026-11-20-2").unwrap(), events);
+    let checked = |run: i64| -> (i64, i64) {
+        let counts = "SELECT count(*), count(checksum) FROM event WHERE run_id = ?1";
+        store.connection.query_row(counts, [run], |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
+    };
+    let count = events.len() as i64;
+    assert_eq!((checked(1), checked(2)), ((count, 0), (count, count)));
+}
+
+#[test]
+fn an_event_that_was_changed_is_told_and_other_runs_are_read() {
+    let events = clean_fixture().events;
+    let at = |kind: &str| events.iter().position(|stamped| stamped.event.kind() == kind).unwrap();
+    let interval = at("interval");
+    for (change, named) in [
+        ("UPDATE event SET body = replace(body, '\"done\":', '\"done\":1') WHERE seq = ?2", interval),
+        ("UPDATE event SET at_ms = at_ms + 1 WHERE seq = ?2", interval),
+        ("UPDATE event SET kind = 'sample' WHERE seq = ?2", interval),
+        // What is no text any more.
+        ("UPDATE event SET body = CAST(x'ff' || substr(body, 2) AS TEXT) WHERE seq = ?2", interval),
+        ("DELETE FROM event WHERE seq = ?2", interval + 1),
+        ("DELETE FROM event WHERE seq = 0 * ?2", 1),
+        ("UPDATE event SET checksum = checksum + 1 WHERE seq = ?2", interval),
+        // An event of the same kind in its place, or of the other run.
+        (
+            "UPDATE event SET (body, checksum) = (SELECT body, checksum FROM event WHERE run_id = ?1 AND seq = ?2 + 2)
+             WHERE seq = ?2",
+            interval,
+        ),
+        (
+            "UPDATE event SET (body, checksum) = (SELECT body || ' ', checksum FROM event WHERE run_id = 2 AND seq = ?2)
+             WHERE seq = ?2",
+            interval,
+        ),
+    ] {
+        let scratch = Scratch::new();
+        let store = Store::open(scratch.file()).unwrap();
+        let (name, other) = (write(&store, &events), write(&store, &events));
+        let changed = store.connection.execute(&format!("{change} AND run_id = ?1"), params![1, interval as i64]).unwrap();
+        assert_eq!(changed, 1, "{change}");
+        let path = scratch.file();
+        let is_it = |error: StoreError| {
+            let told = error.to_string();
+            assert!(matches!(error, StoreError::EventChanged { .. }), "{change}: {told}");
+            let says = [&format!("event {named} of run {name} "), path.to_str().unwrap(), "copy of the store"];
+            assert!(says.iter().all(|words| told.contains(words)), "{change}: {told}");
+        };
+        is_it(store.report(&name).unwrap_err());
+        is_it(store.read_raw(&name, None, 10_000, |_| ()).unwrap_err());
+        is_it(store.read_raw(&name, Some(named as u64 - 1), 1, |_| ()).unwrap_err());
+        let sides = [name.clone(), other.clone()];
+        assert!(crate::comparison::of_store(&store, &sides, None).unwrap_err().to_string().contains(&name));
+        assert_eq!(store.events(&other).unwrap(), events, "{change}");
+        assert_eq!(store.runs().unwrap().len(), 2, "{change}");
+    }
+}
+
+#[test]
+fn a_list_tells_a_summary_that_was_changed_and_shows_the_other_runs() {
+    let events = clean_fixture().events;
+    for change in [
+        "UPDATE run SET summary = replace(summary, '\"tps\":9', '\"tps\":8')",
+        "UPDATE run SET summary = replace(summary, '{', '[')",
+        "UPDATE run SET summary = CAST(x'ff' || substr(summary, 2) AS TEXT)",
+        "UPDATE run SET outcome = 'incomplete'",
+        "UPDATE run SET (started_at, summary, checksum)
+             = (SELECT started_at, summary || ' ', checksum FROM run WHERE id = 2)",
+        "UPDATE event SET at_ms = at_ms * 2",
+    ] {
+        let scratch = Scratch::new();
+        let store = Store::open(scratch.file()).unwrap();
+        let (name, _) = (write(&store, &events), write(&store, &events));
+        let whole = store.runs().unwrap();
+        let of_first = if change.contains("at_ms") { "run_id = 1 AND kind = 'finished'" } else { "id = 1" };
+        store.connection.execute(&format!("{change} WHERE {of_first}"), []).unwrap();
+        let listed = store.runs().unwrap();
+        assert_eq!(listed, [whole[0].clone(), RunSummary::damaged(name)], "{change}");
+    }
 }

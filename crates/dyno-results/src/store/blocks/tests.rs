@@ -83,7 +83,9 @@ fn a_block_that_is_broken_is_not_believed() {
     let told = json(&store, &name);
     store
         .connection
-        .execute_batch("UPDATE block SET content = substr(content, 1, 5000) WHERE seq > 2500")
+        .execute_batch(
+            "UPDATE block SET content = substr(content, 1, 5000), checksum = NULL WHERE seq > 2500",
+        )
         .unwrap();
     assert_eq!(store.fold(&name).unwrap().1, None);
     assert_eq!(json(&store, &name), told);
@@ -113,7 +115,52 @@ fn rare_events_are_found_by_their_index() {
         let rows = statement.query_map(params![1, 10], |row| row.get::<_, String>(3)).unwrap();
         rows.collect::<Result<_, _>>().unwrap()
     };
-    let of_events: Vec<&String> = plan.iter().filter(|line| line.contains("event")).collect();
-    assert_eq!(of_events.len(), 3, "{plan:?}");
-    assert!(of_events.iter().all(|line| line.contains("event_by_kind")), "{plan:?}");
+    let searches = |table: &str, index: &str| {
+        let of_table = plan.iter().filter(|line| line.contains(table));
+        let searches: Vec<_> = of_table.map(|line| line.contains(index)).collect();
+        searches.len() == 3 && searches.iter().all(|by_index| *by_index)
+    };
+    assert!(searches("SEARCH event ", "USING INDEX event_by_kind"), "{plan:?}");
+    assert!(searches("SEARCH one_before ", "USING COVERING INDEX"), "{plan:?}");
+}
+
+/// Also where both of two rows are sound, each in the other's place.
+#[test]
+fn a_block_that_was_changed_is_told_and_other_runs_are_read() {
+    let (scratch, events) = (Scratch::new(), long());
+    let store = scratch.store();
+    let (name, other) = (write(&store, &events), write(&store, &events));
+    let (first, second) = (EVENTS_EACH - 1, 2 * EVENTS_EACH - 1);
+    let told = json(&store, &other);
+    // Before a second of load.
+    let begun = events.iter().rfind(|stamped| stamped.event.kind() == "stage-started").unwrap().seq;
+    let begun = format!("DELETE FROM event WHERE run_id = 1 AND seq = {begun}");
+    let exchanged = "CREATE TEMP TABLE kept AS SELECT * FROM block WHERE run_id = 1;
+        UPDATE block SET (content, checksum) = (SELECT content, checksum FROM kept WHERE kept.seq <> block.seq)
+            WHERE run_id = 1 AND seq IN (1999, 3999)";
+    for (change, named) in [
+        // A byte of the last number of the block.
+        ("UPDATE block SET content = CAST(substr(content, 1, length(content) - 3) || x'01' || substr(content, -2) AS BLOB)
+            WHERE run_id = 1 AND seq = 1999", first),
+        ("UPDATE block SET content = CAST(replace(content, 'cpu_idle', 'cpu_user') AS BLOB) WHERE run_id = 1 AND seq = 3999", second),
+        ("UPDATE block SET checksum = checksum + 1 WHERE run_id = 1 AND seq = 3999", second),
+        ("UPDATE block SET (content, checksum) = (SELECT content, checksum FROM block WHERE run_id = 2 AND seq = 3999)
+            WHERE run_id = 1 AND seq = 1999", first),
+        ("DELETE FROM block WHERE run_id = 1 AND seq = 1999", second),
+        (exchanged, first),
+        // One that no block holds and no event behind it tells.
+        (&begun, second),
+    ] {
+        store.connection.execute_batch(&format!("SAVEPOINT before; {change}")).unwrap();
+        let error = store.report(&name).unwrap_err();
+        assert!(matches!(error, StoreError::BlockChanged { .. }), "{change}: {error}");
+        let (text, path) = (error.to_string(), store.path().to_str().unwrap());
+        let says = [&*format!("block of run {name} that ends with event {named} "), path, "DELETE FROM block"];
+        assert!(says.iter().all(|words| text.contains(words)), "{change}: {text}");
+        assert_eq!(json(&store, &other), told, "{change}");
+        store.connection.execute_batch("DROP TABLE IF EXISTS temp.kept; ROLLBACK TO before; RELEASE before").unwrap();
+    }
+    // As the error says.
+    store.connection.execute_batch("UPDATE block SET checksum = 1; DELETE FROM block").unwrap();
+    assert_eq!(json(&store, &name)["stages"], told["stages"]);
 }
