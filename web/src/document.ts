@@ -163,6 +163,7 @@ export interface Data {
   memory_bytes: number | null;
   tables: Table[];
   indirect?: string[];
+  missing_indexes?: string[];
 }
 
 export interface Table {

@@ -231,6 +231,7 @@ mod tests {
             memory_bytes: None,
             tables,
             indirect: None,
+            missing_indexes: Vec::new(),
             after: None,
         })
     }

@@ -298,6 +298,9 @@ pub struct Data {
     /// settings). `None` where the tables are the workload's own, and in runs of before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub indirect: Option<Vec<String>>,
+    /// Keys and indexes that were made with the data and are not there any more, `index lineitem_fk1 of lineitem`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing_indexes: Vec<String>,
     /// The series behind which it was read; `None` before all of them, and in runs of before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,

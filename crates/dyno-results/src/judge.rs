@@ -16,6 +16,7 @@ mod errors;
 pub(crate) mod evidence;
 mod gathered;
 mod incomplete;
+mod index_missing;
 mod no_work;
 mod noisy;
 mod noisy_host;
@@ -63,6 +64,7 @@ const RULES: &[Rule] = &[
     cold_not_cold::judge,
     spilling::judge,
     stats_missing::judge,
+    index_missing::judge,
     saturated::judge,
     closed_loop::judge,
     settings_changed::judge,

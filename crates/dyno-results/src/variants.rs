@@ -288,6 +288,7 @@ mod tests {
             memory_bytes: None,
             tables: vec![table],
             indirect: None,
+            missing_indexes: Vec::new(),
             after: after.map(str::to_owned),
         })
     }

@@ -79,6 +79,7 @@ fn every_event() -> Vec<Event> {
             cache_bytes: Some(1),
             memory_bytes: Some(1),
             indirect: None,
+            missing_indexes: Vec::new(),
             after: None,
             tables: vec![Table {
                 name: text(),

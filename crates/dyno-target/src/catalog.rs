@@ -133,15 +133,18 @@ pub fn indexes(connection: &mut Connection, names: Names<'_>) -> Result<Option<V
     known(ask(connection, sql, names, index).map(Some))
 }
 
-/// Their foreign keys.
+/// Their foreign keys; `None` where the server has no such catalog.
 ///
 /// # Errors
-/// The catalog cannot be read, or the session was lost.
-pub fn foreign_keys(connection: &mut Connection, names: Names<'_>) -> Result<Vec<ForeignKey>, QueryError> {
+/// The session was lost.
+pub fn foreign_keys(
+    connection: &mut Connection,
+    names: Names<'_>,
+) -> Result<Option<Vec<ForeignKey>>, QueryError> {
     let key =
         |row: &TextRow| ForeignKey { table: text(row, 0), column: text(row, 1), refers_to: text(row, 2) };
     let sql = connection.dialect().catalog.foreign_keys;
-    ask(connection, sql, names, key)
+    known(ask(connection, sql, names, key).map(Some))
 }
 
 /// Routines and schemas of these names, and triggers of the tables.

@@ -351,7 +351,7 @@ fn its_catalog_settings_and_sizes_are_read() {
         indexes.iter().any(|it| (it.table.as_str(), it.first_column.as_str()) == ("part", "a")),
         "{indexes:?}"
     );
-    let keys = catalog::foreign_keys(&mut connection, names).unwrap();
+    let keys = catalog::foreign_keys(&mut connection, names).unwrap().unwrap();
     assert_eq!((keys.len(), keys[0].refers_to.as_str()), (1, "part"));
     connection.execute(&dialect.comments.change("part", "changed")).unwrap();
     connection.execute(&dialect.analyze("part").unwrap()).unwrap();

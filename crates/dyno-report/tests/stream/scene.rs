@@ -141,6 +141,7 @@ impl Scene {
             cache_bytes: Some(6 << 30),
             memory_bytes: Some(24 << 30),
             indirect: None,
+            missing_indexes: Vec::new(),
             after: None,
             tables: if tpcb {
                 vec![

@@ -610,6 +610,7 @@ fn every_code_is_documented() {
         include_str!("shared_host.rs"),
         include_str!("spilling.rs"),
         include_str!("stats_missing.rs"),
+        include_str!("index_missing.rs"),
         include_str!("too_short.rs"),
         include_str!("unpaired.rs"),
     ];
@@ -741,4 +742,13 @@ fn tables_that_were_never_analysed_are_found() {
     must_find(&many, "stats-missing", Severity::Doubt, &["a, b, c, d and 2 more"]);
     must_be_silent(&with(&[Some(true), None]), "stats-missing");
     must_be_silent(&clean_report(), "stats-missing");
+}
+
+#[test]
+fn indexes_that_were_dropped_are_named() {
+    let mut report = clean_report();
+    report.found[0].missing_indexes = vec!["index a_k of a".to_owned(), "foreign key b to b of a".to_owned()];
+    let named = ["index a_k of a and foreign key b to b of a"];
+    must_find(&report, "index-missing", Severity::Doubt, &named);
+    must_be_silent(&clean_report(), "index-missing");
 }

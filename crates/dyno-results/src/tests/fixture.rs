@@ -333,6 +333,7 @@ fn describe(fixture: &mut Fixture) {
         cache_bytes: Some(4 * GIB),
         memory_bytes: Some(16 * GIB),
         indirect: None,
+        missing_indexes: Vec::new(),
         after: None,
         tables: vec![Table {
             name: "pgbench_accounts".to_owned(),

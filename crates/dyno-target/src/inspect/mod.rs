@@ -164,6 +164,7 @@ pub fn data(
         memory_bytes: None,
         tables,
         indirect: None,
+        missing_indexes: Vec::new(),
         after: None,
     })
 }

@@ -22,6 +22,7 @@ pub use count::ExpectedRows;
 pub(crate) use count::TableCounter;
 pub use disk::DoesNotFit;
 pub use error::{PrepareError, SizeError, StateError, TableError, Terms};
+pub use mark::missing_indexes;
 pub(crate) use mark::{Mark, Marks};
 pub(crate) use prepare::{Part, Preparation};
 pub(crate) use rows::{RowRange, RowWriter, Rows};

@@ -13,7 +13,7 @@ use super::bulk::Bulk;
 use super::rows::{RowRange, Rows};
 use super::steps::{Planned, StepStatement, Steps, Work, run_list};
 use super::worker_pool::{JobContext, JobError, News, OpenConnection, WorkerPool};
-use super::{Found, PrepareError, Table, Terms};
+use super::{Found, PrepareError, Table, Terms, mark};
 use crate::benchmark::{LOCK_WAIT, Progress, Site};
 use crate::limits;
 
@@ -104,9 +104,16 @@ impl<'a> Preparation<'a> {
         self.load(&mut steps, &bulk, rows)?;
         self.keys(&mut steps)?;
         self.indexes(&mut steps)?;
+        let found = match steps.pool.connections().next() {
+            Some(connection) => mark::indexes(connection, Names::These(&self.names()))
+                .map_err(|error| PrepareError::of(self.terms, "indexes", error.into()))?,
+            None => Vec::new(),
+        };
         // One after the other: tables that refer to each other cannot be altered at the same time.
-        let finish =
-            |table: &Table| StepStatement { sql: self.dialect.comments.change(&table.name, whole), rows: 0 };
+        let finish = |table: &Table| {
+            let comment = mark::with_indexes(whole, &table.name, &found);
+            StepStatement { sql: self.dialect.comments.change(&table.name, &comment), rows: 0 }
+        };
         let finish = self.tables.iter().map(finish).collect();
         self.settle(&mut steps, |_| None, finish)
     }

@@ -86,7 +86,7 @@ fn look(connection: &mut Connection) -> Result<State<Found>, QueryError> {
     Ok(match tables.as_slice() {
         [_] => State::damaged("one of the two is missing"),
         [one, other]
-            if one.comment == other.comment
+            if recipe(one) == recipe(other)
                 && let Some(recipe) = recipe(one) =>
         {
             contents(connection, &recipe)?
@@ -125,7 +125,7 @@ fn recipe(table: &catalog::Table) -> Option<Recipe> {
 
 fn contents(connection: &mut Connection, recipe: &Recipe) -> Result<State<Found>, QueryError> {
     let refers = |key: &ForeignKey| key.column == "customer_id" && key.refers_to == "customer";
-    if !catalog::foreign_keys(connection, NAMES)?.iter().any(refers) {
+    if catalog::foreign_keys(connection, NAMES)?.is_some_and(|keys| !keys.iter().any(refers)) {
         return Ok(State::damaged("event has no foreign key to customer"));
     }
     let size = recipe.size;

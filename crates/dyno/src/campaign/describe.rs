@@ -15,6 +15,7 @@ use dyno_target::inspect::Identity;
 use dyno_target::probe::{self, HostOptions, HostReading, NodeExporter, NodeExporterError, Probe};
 use dyno_target::{host, inspect};
 use dyno_workload::benchmark::Dataset;
+use dyno_workload::dataset;
 
 use super::admin::cancellable;
 use super::system::System;
@@ -266,6 +267,7 @@ pub(super) fn data(
     counted: Option<Vec<u64>>,
 ) -> Result<(), Failure> {
     let mut data = sizes(context, plan, server, dataset)?;
+    data.missing_indexes = missing_indexes(context, server, dataset)?;
     set_counted(&mut data, counted.unwrap_or_default());
     if let Some(known) = dataset.table_rows
         && let Some(larger) = data.tables.iter().find(|table| table.rows > Some(known + known / 10))
@@ -343,6 +345,20 @@ fn correct_estimates(data: &mut Data, known: u64) {
     let near = |rows: u64| rows.abs_diff(known) <= known / 10;
     let tables = data.tables.iter_mut().filter(|table| table.rows.is_none_or(near));
     tables.for_each(|table| table.rows = Some(known));
+}
+
+/// The keys and indexes that were made with the data and were dropped since.
+fn missing_indexes(
+    context: &Context<'_>,
+    server: &mut TargetServer,
+    dataset: &Dataset,
+) -> Result<Vec<String>, Failure> {
+    let tables: Vec<&str> = dataset.tables.iter().map(String::as_str).collect();
+    let url = server.url.clone();
+    cancellable(context, &mut server.connection, |connection| {
+        dataset::missing_indexes(connection, &tables)
+            .map_err(|source| Failure::query("reading the indexes of the tables", &url, source))
+    })
 }
 
 fn sizes(

@@ -147,8 +147,9 @@ fn tables_are_used_again_until_they_were_written_to() {
     let Some(server) = shared() else { return };
     let (home, target) = (Home::new(), database(&server, "storage_again"));
     let run = |words: &[&str]| {
-        let one = ["--target", &target, "--variant", "a=with (fillfactor=90)", "--variant", "b=", "--json"];
-        home.dyno(&[&["run"], words, &one].concat())
+        let one =
+            ["--target", &target, "--variant", "a=with (fillfactor=90)", "--variant", "b=index(abalance)"];
+        home.dyno(&[&["run"], words, &one, &["--json"]].concat())
     };
     let read = ["--workload", "storage/queries", "--scale", "1", "--repeat", "1", "--warm-up", "0s"];
     let made = |report: &Report, system: &str| {
@@ -159,6 +160,19 @@ fn tables_are_used_again_until_they_were_written_to() {
     assert!(made(&report, "a") > 3 && made(&report, "b") > 3);
     let report = run(&read).expect(0).report();
     assert_eq!((made(&report, "a"), made(&report, "b")), (0, 0), "both are as they were made");
+    assert!(!report.findings().contains(&"index-missing"));
+    let indexes = "SELECT indexname FROM pg_indexes WHERE indexdef LIKE '%storage_b_accounts%(abalance)'";
+    let index = value(&server, "storage_again", indexes);
+    value(&server, "storage_again", &format!("DROP INDEX {index}"));
+    value(&server, "storage_again", "ALTER TABLE storage_a_tellers DROP CONSTRAINT storage_a_tellers_pkey");
+    let report = run(&read).expect(0).report();
+    assert_eq!((made(&report, "a"), made(&report, "b")), (0, 0));
+    let missing = report.document()["findings"].as_array().unwrap().iter();
+    let missing = missing.filter(|finding| finding["code"] == "index-missing");
+    let missing: Vec<_> = missing.map(|finding| finding["evidence"].as_str().unwrap()).collect();
+    assert_eq!(missing.len(), 2, "{missing:?}");
+    assert!(missing[0].contains("index storage_a_tellers_pkey of storage_a_tellers"), "{missing:?}");
+    assert!(missing[1].contains(&format!("index {index} of storage_b_accounts")), "{missing:?}");
     // A preparation that was broken off, and a variant that is another now.
     value(&server, "storage_again", "COMMENT ON TABLE storage_b_tellers IS 'dyno storage/1 unfinished'");
     let report = run(&read).expect(0).report();

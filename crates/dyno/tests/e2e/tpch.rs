@@ -183,6 +183,10 @@ fn a_query_over_its_limit_is_cancelled_and_told() {
     // Without its index Q17 and Q20 look through all lines for each part.
     value(&server, "tpch_limit", "DROP INDEX lineitem_fk1");
     let report = home.dyno(&[&run[..], &["--time-limit", "400ms"]].concat()).expect(0).report();
+    let findings = report.document()["findings"].as_array().unwrap().iter();
+    let missing: Vec<&Value> = findings.filter(|finding| finding["code"] == "index-missing").collect();
+    assert!(missing.len() == 1 && missing[0]["severity"] == "doubt", "{missing:#?}");
+    assert!(missing[0]["evidence"].as_str().unwrap().contains("with index lineitem_fk1 of lineitem,"));
     let missed: Vec<&Value> =
         queries(&report, "pg").iter().filter(|query| query["median_s"].is_null()).collect();
     assert!(!missed.is_empty() && missed.len() < QUERIES, "{missed:#?}");

@@ -148,6 +148,41 @@ fn assert_lost_updates_are_found(home: &Home, target: &str, undo: &str) {
     }
 }
 
+/// Reads twice, without the primary key at the second time.
+fn assert_dropped_key_is_named(target: &str, name: &str, drop: impl FnOnce()) {
+    let home = Home::new();
+    let read =
+        ["run", "ycsb/c", "--records", "400", "--clients", "1", "--duration", "100ms", "--warm-up", "0s"];
+    let run = || home.dyno(&[&read[..], &["--target", target, "--json"]].concat()).expect(0).report();
+    assert!(!run().findings().contains(&"index-missing"));
+    drop();
+    let report = run();
+    let mut findings = report.document()["findings"].as_array().unwrap().iter();
+    let finding = findings.find(|finding| finding["code"] == "index-missing").expect("a finding");
+    assert!(
+        finding["evidence"].as_str().unwrap().contains(&format!("index {name} of usertable")),
+        "{finding:#}"
+    );
+    let compared = home.dyno(&["compare", "last~1", "last"]);
+    assert!(compared.out.contains(&format!("without index {name} of usertable")), "{}", compared.out);
+}
+
+#[test]
+fn a_key_that_was_dropped_is_named() {
+    if let Some(server) = shared() {
+        let target = database(&server, "ycsb_key");
+        assert_dropped_key_is_named(&target, "usertable_pkey", || {
+            value(&server, "ycsb_key", "ALTER TABLE usertable DROP CONSTRAINT usertable_pkey");
+        });
+    }
+    if let Some(server) = mysql::shared(MysqlProduct::MariaDb) {
+        let target = mysql::database(&server, "ycsb_key");
+        assert_dropped_key_is_named(&target, "PRIMARY", || {
+            server.sql("ALTER TABLE e2e_ycsb_key.usertable DROP PRIMARY KEY");
+        });
+    }
+}
+
 #[test]
 fn updates_that_are_lost_are_found_on_postgresql() {
     let Some(server) = shared() else { return };

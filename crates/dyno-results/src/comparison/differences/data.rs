@@ -1,5 +1,7 @@
 //! Whether the sides have the same data, and whether these lie in memory alike.
 
+use std::collections::BTreeSet;
+
 use super::server::same_products;
 use super::{Aspect, noted_among_products, told, unequal, unequal_where_known, values};
 use crate::comparison::data::family;
@@ -94,22 +96,44 @@ fn of_family(sides: &[Side], family: &str) -> Vec<Difference> {
     scale.into_iter().chain(indexes(sides, family)).chain(cache).collect()
 }
 
-/// What the tables are indexed by beside their keys. Some products make more of the same schema than others.
+/// What the tables are indexed by beside their keys, and what was dropped of it. Some products make more of the same schema
+/// than others.
 fn indexes(sides: &[Side], family: &str) -> Option<Difference> {
-    let indexed = |member: &Member| {
-        let mut all: Vec<String> = Vec::new();
-        for table in &found(member, family)?.tables {
-            all.extend(table.indexed.as_ref()?.iter().map(|column| format!("{}.{column}", table.name)));
-        }
-        let shown = all.iter().take(INDEXES_SHOWN).cloned().collect::<Vec<_>>().join(", ");
-        Some(match all.len() {
-            0 => "none beside the keys".to_owned(),
+    let of_side = |side: &Side| {
+        let of_members = side.members.iter().filter_map(|member| indexes_of(found(member, family)?));
+        of_members.reduce(|all, more| &all | &more)
+    };
+    let of_sides: Vec<Option<BTreeSet<String>>> = sides.iter().map(of_side).collect();
+    let known: Vec<&BTreeSet<String>> = of_sides.iter().flatten().collect();
+    if known.windows(2).all(|pair| pair[0] == pair[1]) {
+        return None;
+    }
+    let of_own = |all: &BTreeSet<String>| {
+        let own: Vec<&str> = all
+            .iter()
+            .filter(|index| !known.iter().all(|of_side| of_side.contains(*index)))
+            .map(String::as_str)
+            .collect();
+        let shown = own[..own.len().min(INDEXES_SHOWN)].join(", ");
+        match own.len() {
+            0 if all.is_empty() => "none beside the keys".to_owned(),
+            0 => "no others".to_owned(),
             many if many > INDEXES_SHOWN => format!("{shown} and {} more", many - INDEXES_SHOWN),
             _ => shown,
-        })
+        }
     };
-    let difference = unequal_where_known(sides, &INDEXES, values(sides, indexed));
-    noted_among_products(difference, same_products(sides))
+    let values = of_sides.iter().map(|all| all.as_ref().map(of_own)).collect();
+    noted_among_products(Some(told(sides, &INDEXES, values)), same_products(sides))
+}
+
+/// `event.customer_id`, `without index event_pkey of event`; `None` where a table's are not known.
+fn indexes_of(data: &Data) -> Option<BTreeSet<String>> {
+    let mut all: BTreeSet<String> =
+        data.missing_indexes.iter().map(|index| format!("without {index}")).collect();
+    for table in &data.tables {
+        all.extend(table.indexed.as_ref()?.iter().map(|column| format!("{}.{column}", table.name)));
+    }
+    Some(all)
 }
 
 /// `10`, `0.1`

@@ -185,6 +185,22 @@ fn an_index_that_one_side_has_more_is_told() {
     assert_found(&found, "indexes", Severity::Doubt, &["customer_id (a)", "none beside the keys (b)"]);
     assert_eq!(after(indexed(&["customer_id"]), indexed(&["customer_id"])), []);
     assert_eq!(after(indexed(&["customer_id"]), |_| ()), [], "of a run of before nobody knows");
+    let five = indexed(&["a", "b", "c", "d", "e"]);
+    let found = after(five, indexed(&["a", "b", "c", "d", "f"]));
+    assert_found(&found, "indexes", Severity::Doubt, &[".e (a)", ".f (b)"]);
+    let found = after(five, indexed(&["a", "b", "c", "d"]));
+    assert_found(&found, "indexes", Severity::Doubt, &[".e (a)", "no others (b)"]);
+    let dropped = |fixture: &mut Fixture| {
+        indexed(&["a"])(fixture);
+        data(fixture, |data| data.missing_indexes = vec!["index event_pkey of event".to_owned()]);
+    };
+    let found = after(indexed(&["a"]), dropped);
+    assert_found(
+        &found,
+        "indexes",
+        Severity::Doubt,
+        &["no others (a)", "without index event_pkey of event (b)"],
+    );
 }
 
 #[test]

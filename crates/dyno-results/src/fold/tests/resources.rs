@@ -223,6 +223,7 @@ fn rows_take_what_was_last_read_of_them() {
                 cache_bytes: None,
                 memory_bytes: None,
                 indirect: None,
+                missing_indexes: Vec::new(),
                 after: None,
                 tables,
             }));

@@ -30,6 +30,7 @@ fn run(about: &str, cold: Option<Cold>, read: Option<f64>) -> Report {
         memory_bytes: None,
         tables: vec![table],
         indirect: None,
+        missing_indexes: Vec::new(),
         after: None,
     }));
     if let Some(per_second) = read {

@@ -120,6 +120,7 @@ fn what_is_of_a_server_is_said_once_for_its_systems() {
             memory_bytes: None,
             tables: Vec::new(),
             indirect: None,
+            missing_indexes: Vec::new(),
             after: None,
         }));
     }
