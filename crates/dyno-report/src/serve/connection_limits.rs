@@ -140,10 +140,12 @@ impl Activity {
     /// When to look again; `None` where nothing has been asked for too long.
     fn next_look(&self) -> Option<Instant> {
         let (state, now) = (locked(&self.state), Instant::now());
+        let soon = now + self.idle;
         if state.under_way > 0 {
-            Some(now + self.idle)
+            Some(soon)
         } else {
-            Some(state.until).filter(|until| *until > now)
+            // Where an answer is there at once, nobody reads between it and the question, nor looks at the deadline that it sets.
+            (state.until > now).then(|| soon.min(state.until))
         }
     }
 
