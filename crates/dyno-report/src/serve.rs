@@ -7,6 +7,7 @@ mod address;
 mod api;
 mod cached_run;
 mod connection_limits;
+mod documents;
 mod error;
 mod gate;
 mod live;
@@ -170,6 +171,12 @@ impl Server {
     #[must_use]
     pub fn readers(&self) -> usize {
         self.run_cache.readers()
+    }
+
+    /// Report documents that were computed so far; other requests were answered from these.
+    #[must_use]
+    pub fn documents_computed(&self) -> u64 {
+        self.run_cache.documents_computed()
     }
 
     /// Ends the server, after at most `farewell` in which those who watch a run are told of its end, and as long as they may

@@ -159,10 +159,9 @@ async fn run(
     parameters: Parameters,
 ) -> Result<Response, ApiError> {
     let view = parameters.view()?;
-    let made =
-        move || run_cache.read(&name, |cached| cached.document(view).map(|document| document.to_string()));
-    let text = blocking(made).await???;
-    Ok(([(header::CONTENT_TYPE, JSON)], text).into_response())
+    let read = move || run_cache.read(&name, |cached| run_cache.document(cached, view));
+    let document = blocking(read).await???;
+    Ok(([(header::CONTENT_TYPE, JSON)], document).into_response())
 }
 
 async fn watch(

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::path::PathBuf;
 
 use axum::body::Bytes;
@@ -14,6 +15,7 @@ use dyno_results::store::{RunState, Store, StoreError};
 use serde_json::{Map, Value, json};
 use tokio::sync::broadcast::Sender;
 
+use super::documents::RunVersion;
 use crate::{csv, page};
 
 /// What a live run says in place of a reason why it is incomplete.
@@ -22,7 +24,7 @@ const GOING_ON: &str = "it is still going";
 const JUDGED_EACH_MS: u64 = 10_000;
 
 /// Which part of a run's curves is wanted, and how fine.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct CurveView {
     pub(super) span: Span,
     /// Points of a curve within the span, at most.
@@ -36,6 +38,8 @@ impl CurveView {
 
 /// A run, as far as it was read.
 pub(super) struct CachedRun {
+    /// Another for each that is cached.
+    number: u64,
     state: RunState,
     /// Where its page lies once it has ended.
     page: PathBuf,
@@ -50,8 +54,9 @@ pub(super) struct CachedRun {
 }
 
 impl CachedRun {
-    pub(super) fn new(state: RunState, page: PathBuf) -> Self {
+    pub(super) fn new(number: u64, state: RunState, page: PathBuf) -> Self {
         Self {
+            number,
             state,
             page,
             fold: Fold::new(),
@@ -64,6 +69,15 @@ impl CachedRun {
 
     pub(super) fn identity(&self) -> i64 {
         self.state.identity
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.state.name
+    }
+
+    /// What every document of the run depends on.
+    pub(super) fn version(&self) -> RunVersion {
+        RunVersion { number: self.number, last: self.last, live: self.state.live }
     }
 
     pub(super) fn last(&self) -> Option<u64> {
@@ -105,29 +119,34 @@ impl CachedRun {
 
     /// The report document with thinned timelines.
     pub(super) fn document(&mut self, view: CurveView) -> Result<Value, serde_json::Error> {
-        let mut report = self.report();
+        let report = self.report();
         let thin = |timeline| decimate::timeline(timeline, view.span, view.points);
-        report.timelines = self.fold.timelines().iter().map(thin).collect();
-        let mut document = page::document(&report)?;
+        let timelines = self.fold.timelines().iter().map(thin).collect();
+        self.document_of(&Report { timelines, ..report })
+    }
+
+    fn document_of(&self, report: &Report) -> Result<Value, serde_json::Error> {
+        let mut document = page::document(report)?;
         document["live"] = Value::Bool(self.is_live());
         Ok(document)
     }
 
     /// What those who watch need to go on from where `marks` stand, which are moved on.
     pub(super) fn update(&mut self, marks: &mut SentMarks) -> Result<Value, serde_json::Error> {
-        let mut document = page::document(&self.report())?;
-        document["live"] = Value::Bool(self.is_live());
+        let report = self.report();
+        let document = self.document_of(&report)?;
         let append = page::timelines(&marks.advance(&self.fold))?;
         let (report, stages) = marks.advance_document(document);
         Ok(json!({ "report": report, "stages": stages, "append": append }))
     }
 
-    /// Where somebody stands who has been given this document.
-    pub(super) fn marks(&self, document: &Value) -> SentMarks {
+    /// Where somebody stands who has been given the whole document.
+    pub(super) fn marks(&mut self) -> Result<SentMarks, serde_json::Error> {
         let mut marks = SentMarks::default();
         marks.advance(&self.fold);
-        marks.advance_document(document.clone());
-        marks
+        let report = self.report();
+        marks.advance_document(self.document_of(&report)?);
+        Ok(marks)
     }
 
     /// Tells those who watch the run why they are left alone.
@@ -190,7 +209,7 @@ pub(super) struct RunWatch {
 }
 
 /// An event of an event stream. JSON on one line holds no line break.
-pub(super) fn frame(event: &str, seq: Option<u64>, data: &Value) -> Bytes {
+pub(super) fn frame(event: &str, seq: Option<u64>, data: &impl Display) -> Bytes {
     let id = seq.map(|seq| format!("id: {seq}\n")).unwrap_or_default();
     Bytes::from(format!("event: {event}\n{id}data: {data}\n\n"))
 }

@@ -43,7 +43,7 @@ pub(super) async fn stream(
     let reader = run_cache.reader();
     let joined = {
         let run_cache = Arc::clone(&run_cache);
-        blocking(move || run_cache.read(&name, |cached| join(cached, view))).await??
+        blocking(move || run_cache.read(&name, |cached| join(&run_cache, cached, view))).await??
     };
     let Joined { name, first, frames, begun } = joined?;
     if begun {
@@ -68,14 +68,14 @@ struct Joined {
 
 /// Under the cached run's lock: what others have not been sent yet is sent to them first, so that the newcomer begins exactly
 /// where the next update goes on.
-fn join(cached: &mut CachedRun, view: CurveView) -> Result<Joined, serde_json::Error> {
+fn join(run_cache: &RunCache, cached: &mut CachedRun, view: CurveView) -> Result<Joined, serde_json::Error> {
     publish(cached)?;
-    let document = cached.document(view)?;
+    let document = run_cache.document(cached, view)?;
     let mut first = VecDeque::from([
         Bytes::from(format!("retry: {COME_BACK_MS}\n\n")),
-        frame("report", cached.last(), &document),
+        frame("report", cached.last(), &String::from_utf8_lossy(&document)),
     ]);
-    let name = document["run"]["name"].as_str().unwrap_or_default().to_owned();
+    let name = cached.name().to_owned();
     if !cached.is_live() {
         first.push_back(cached.end(None));
         return Ok(Joined { name, first, frames: None, begun: false });
@@ -83,11 +83,9 @@ fn join(cached: &mut CachedRun, view: CurveView) -> Result<Joined, serde_json::E
     let begun = cached.watch.is_none();
     let watch = match cached.watch.take() {
         Some(watch) => watch,
-        None => RunWatch {
-            marks: cached.marks(&document),
-            seq: cached.last(),
-            frames: broadcast::channel(BEHIND_MAX).0,
-        },
+        None => {
+            RunWatch { marks: cached.marks()?, seq: cached.last(), frames: broadcast::channel(BEHIND_MAX).0 }
+        }
     };
     let frames = Some(watch.frames.subscribe());
     cached.watch = Some(watch);

@@ -1,15 +1,17 @@
 //! A cache of runs: read from the store when they are asked for, cached while there is room, and read on when they are
-//! asked for again. Names mean what the store says they mean, and nothing else is ever opened.
+//! asked for again. Who asks for what another is computing waits for it, and is answered with the same. Names mean what the store says they mean, and nothing else is ever opened.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime};
 
+use axum::body::Bytes;
 use dyno_results::store::{Store, StoreError};
 
-use super::cached_run::CachedRun;
+use super::cached_run::{CachedRun, CurveView};
+use super::documents::{DocumentCache, DocumentKey};
 
 /// Events of all runs that are cached, but for those that are watched and the one asked for last: some 1 kB each.
 const EVENTS_KEPT: u64 = 1_500_000;
@@ -22,6 +24,9 @@ pub(super) struct RunCache {
     store: PathBuf,
     /// The one used last stands last.
     entries: Mutex<Vec<CacheEntry>>,
+    /// Runs that were ever cached.
+    count: AtomicU64,
+    documents: Mutex<DocumentCache>,
     readers: AtomicUsize,
     /// When a reader last left.
     left: Mutex<Option<Instant>>,
@@ -45,7 +50,14 @@ type FileIdentity = (u64, u64, Option<SystemTime>);
 
 impl RunCache {
     pub(super) fn new(store: PathBuf) -> Self {
-        Self { store, entries: Mutex::new(Vec::new()), readers: AtomicUsize::new(0), left: Mutex::new(None) }
+        Self {
+            store,
+            entries: Mutex::default(),
+            count: AtomicU64::new(0),
+            documents: Mutex::default(),
+            readers: AtomicUsize::new(0),
+            left: Mutex::default(),
+        }
     }
 
     /// The store, opened: each question opens it anew, so that one that was replaced is seen. It takes a third of a
@@ -73,7 +85,8 @@ impl RunCache {
                 if let Some(old) = other.take() {
                     old.leave("another run has this name now");
                 }
-                other.insert(CachedRun::new(state.clone(), page_of(&self.store, &name)))
+                let number = self.count.fetch_add(1, Ordering::Relaxed);
+                other.insert(CachedRun::new(number, state.clone(), page_of(&self.store, &name)))
             }
         };
         cached.refresh(&store, state)?;
@@ -81,6 +94,25 @@ impl RunCache {
         drop(entry);
         self.make_room();
         Ok(result)
+    }
+
+    /// The report document of a run that is being read. Only its first reader computes it: it is under the run's lock.
+    pub(super) fn document(
+        &self,
+        cached: &mut CachedRun,
+        view: CurveView,
+    ) -> Result<Bytes, serde_json::Error> {
+        let key = DocumentKey { run: cached.version(), view };
+        if let Some(known) = locked(&self.documents).get(&key) {
+            return Ok(known);
+        }
+        let document = Bytes::from(cached.document(view)?.to_string());
+        locked(&self.documents).insert(key, document.clone());
+        Ok(document)
+    }
+
+    pub(super) fn documents_computed(&self) -> u64 {
+        locked(&self.documents).computed()
     }
 
     fn entry(&self, name: &str) -> Arc<Mutex<Option<CachedRun>>> {

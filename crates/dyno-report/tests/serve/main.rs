@@ -7,6 +7,7 @@
 mod answers;
 mod http;
 mod live;
+mod many;
 mod prometheus;
 mod refusals;
 mod silent;
