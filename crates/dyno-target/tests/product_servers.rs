@@ -79,6 +79,23 @@ fn postgresql_is_recognised_with_its_dialect() {
     session.execute("VACUUM spoken").unwrap();
 }
 
+/// An extension is known by the table access method that it brings, whatever its name is.
+#[test]
+fn an_extension_that_stores_tables_is_part_of_the_product() {
+    let Some(server) = Postgres::shared(&Setup::default()) else { return };
+    server.psql("drop database if exists target_storing with (force)");
+    server.psql("create database target_storing");
+    let mut connection = open(&format!("postgres://postgres@{}/target_storing", server.address));
+    let name = |connection: &mut Connection| product::recognise(connection).unwrap().name.unwrap();
+    assert_eq!(name(&mut connection), "PostgreSQL");
+    connection.execute("CREATE ACCESS METHOD kept TYPE TABLE HANDLER heap_tableam_handler").unwrap();
+    assert_eq!(name(&mut connection), "PostgreSQL", "it is of no extension");
+    connection.execute("ALTER EXTENSION plpgsql ADD ACCESS METHOD kept").unwrap();
+    let with = name(&mut connection);
+    assert!(with.starts_with("PostgreSQL with plpgsql "), "{with}");
+    server.psql("drop database target_storing with (force)");
+}
+
 #[test]
 fn each_product_is_recognised_with_its_version_and_place() {
     for server in each() {

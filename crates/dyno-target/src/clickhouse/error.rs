@@ -14,7 +14,7 @@ pub(super) const NO_CONNECTION: &str = "NO_CONNECTION";
 pub(super) const CONNECTION_LOST: &str = "CONNECTION_LOST";
 
 /// The names of the numbers that a user of a benchmark may meet, in ClickHouse's words.
-const NAMES: [(u16, &str); 69] = [
+const NAMES: [(u16, &str); 70] = [
     (6, "CANNOT_PARSE_TEXT"),
     (16, "NO_SUCH_COLUMN_IN_TABLE"),
     (20, "NUMBER_OF_COLUMNS_DOESNT_MATCH"),
@@ -70,6 +70,7 @@ const NAMES: [(u16, &str); 69] = [
     (291, "DATABASE_ACCESS_DENIED"),
     (306, "TOO_DEEP_RECURSION"),
     (307, "TOO_MANY_BYTES"),
+    (319, "UNKNOWN_STATUS_OF_INSERT"),
     (344, "SUPPORT_IS_DISABLED"),
     (349, "CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN"),
     (386, "NO_COMMON_TYPE"),
@@ -112,6 +113,8 @@ pub(super) fn exception(text: &str) -> Option<DriverError> {
     let kind = match number {
         394 | 735 => DriverErrorKind::Cancelled,
         473 => DriverErrorKind::Conflict,
+        // The rows may be there: a write whose session is lost has an unknown outcome.
+        319 => DriverErrorKind::SessionLost,
         _ => DriverErrorKind::Other,
     };
     Some(DriverError { code: name.unwrap_or(OTHER), message: shortened(&said), kind })
@@ -178,6 +181,7 @@ mod tests {
         let kind = |number| exception(&format!("Code: {number}. DB::Exception: x")).unwrap().kind;
         assert_eq!(kind(394), DriverErrorKind::Cancelled);
         assert_eq!(kind(473), DriverErrorKind::Conflict);
+        assert_eq!(kind(319), DriverErrorKind::SessionLost);
         assert_eq!(kind(241), DriverErrorKind::Other);
     }
 }
