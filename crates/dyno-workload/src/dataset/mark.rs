@@ -93,6 +93,9 @@ pub(crate) fn indexes(
 /// # Errors
 /// The catalogue cannot be read, or the session was lost.
 pub fn missing_indexes(connection: &mut Connection, tables: &[&str]) -> Result<Vec<String>, QueryError> {
+    if tables.is_empty() {
+        return Ok(Vec::new());
+    }
     let names = Names::These(tables);
     let found = indexes(connection, names)?;
     let mut missing = Vec::new();
