@@ -81,11 +81,12 @@ fn strict_turns_an_invalid_finding_into_an_exit_status() {
     assert!(!judged["findings"].as_array().unwrap().iter().any(invalid), "{judged:#}");
     home.dyno(&["findings", "--strict"]).expect(0);
 
-    // What the run has acknowledged is said to be lost: in the store, as a check that failed would be.
+    // What the run has acknowledged is said to be lost: in the store, as a check that failed would be; of such an event no
+    // checksum is known.
     let store = rusqlite::Connection::open(home.store()).unwrap();
     let changed = store
         .execute(
-            "update event set body = replace(body, '\"passed\":true', '\"passed\":false') \
+            "update event set body = replace(body, '\"passed\":true', '\"passed\":false'), checksum = null \
              where kind = 'check' and run_id = (select id from run where name = ?1)",
             [&names[1]],
         )
@@ -99,6 +100,36 @@ fn strict_turns_an_invalid_finding_into_an_exit_status() {
     home.dyno(&["findings", "--strict"]).expect(3);
     let judged = home.dyno(&["findings"]).expect(0).out;
     assert!(judged.contains("data-check-failed"), "{judged}");
+}
+
+#[test]
+fn a_run_that_was_changed_in_the_store_is_refused_and_others_are_shown() {
+    let Some((home, names)) = home_with_runs(Home::new(), "changed") else { return };
+    let store = rusqlite::Connection::open(home.store()).unwrap();
+    let changes = [
+        "update event set at_ms = at_ms + 1 where kind = 'stage-started' and run_id = (select id from run where name = ?1)",
+        "update run set summary = replace(summary, '\"tps\":', '\"tps\":1') where name = ?1",
+    ];
+    for change in changes {
+        assert!(store.execute(change, [&names[1]]).unwrap() > 0, "{change}");
+    }
+    drop(store);
+    for command in [
+        &["report"][..],
+        &["report", "--json"],
+        &["report", "--events"],
+        &["report", "--csv"],
+        &["findings"],
+        &["compare"],
+    ] {
+        let refused = home.dyno(&[command, &[&names[1]]].concat()).expect(1);
+        refused.says(&["event ", &names[1], "is not as it was written", "copy of the store"]);
+    }
+    home.dyno(&["report", &names[0]]).expect(0);
+    let listed = home.dyno(&["runs", "--json"]).expect(0).json();
+    let damaged = listed["runs"].as_array().unwrap().iter().filter(|run| run["damaged"] == true);
+    assert_eq!(damaged.map(|run| run["name"].as_str().unwrap()).collect::<Vec<_>>(), [&names[1]]);
+    assert!(home.dyno(&["runs"]).expect(0).out.contains("damaged"));
 }
 
 #[test]
