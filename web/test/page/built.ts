@@ -50,7 +50,12 @@ export interface Look {
   colorScheme: "light" | "dark";
   width: number;
   height: number;
+  /** The font of the page's texts: {@link FONT} if nothing is said. */
+  font?: string;
 }
+
+/** Which fonts a machine has decides over nothing. */
+const FONT = "Liberation Sans";
 
 /** Only a browser that does not work takes longer, however busy the machine is. */
 const PATIENCE_MS = 120_000;
@@ -102,6 +107,10 @@ export class Browser {
     page.on("request", (request) => {
       if (request.url() !== address && !request.url().startsWith("data:")) requests.push(request.url());
     });
+    await page.addInitScript((font) => {
+      const name = () => document.documentElement?.style.setProperty("--sans", `"${font}"`);
+      new MutationObserver(name).observe(document, { childList: true });
+    }, look.font ?? FONT);
     await page.goto(address);
     return { page, complaints, requests };
   }

@@ -33,6 +33,19 @@ export function sidewaysScroll(page: Page): Promise<number> {
   return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 }
 
+/** The font of the page's texts is on this machine: they are not as wide as in any other. */
+export function hasItsFont(page: Page): Promise<boolean> {
+  return page.evaluate(() => {
+    const context = document.createElement("canvas").getContext("2d") as CanvasRenderingContext2D;
+    const width = (font: string) => {
+      context.font = `100px ${font}`;
+      return context.measureText("Million transactions in 1,234 s").width;
+    };
+    const own = getComputedStyle(document.documentElement).getPropertyValue("--sans");
+    return width(`${own}, monospace`) !== width("monospace");
+  });
+}
+
 /** For each canvas, the share of its pixels that anything was drawn on. */
 export function paintedShares(page: Page): Promise<number[]> {
   return page.evaluate(() =>

@@ -7,9 +7,19 @@ import { basename, delimiter, join, resolve } from "node:path";
 import { inflateSync } from "node:zlib";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import type { WrittenReport } from "../../src/document";
+import { duelReport } from "../duel";
 import { emptyReport, HOSTILE, hostileReport, syntheticReport } from "../fixture";
+import { passesReport } from "../passes";
 import { Browser, findBrowser, type Look, pageWith } from "./built";
-import { brightness, expectFindings, LOOKS, paintedShares, picture, sidewaysScroll } from "./looks";
+import {
+  brightness,
+  expectFindings,
+  hasItsFont,
+  LOOKS,
+  paintedShares,
+  picture,
+  sidewaysScroll,
+} from "./looks";
 
 /** The whole file for a run of three minutes with two series. */
 const BYTES_MAX = 400_000;
@@ -199,6 +209,28 @@ describe.skipIf(executable === undefined)("the page", () => {
       ...(directory ? { path: join(directory, "print.pdf") } : {}),
     });
     expect(pdf.length).toBeGreaterThan(20_000);
+  });
+
+  const reports = { series: syntheticReport, passes: passesReport, duel: duelReport };
+  const fonts = ["DejaVu Sans", "Liberation Serif"];
+  const cases = Object.entries(reports).flatMap(([name, report]) =>
+    fonts.map((font) => [name, font, report] as const),
+  );
+  test.each(cases)("fits with any font: %s in %s", async (_, font, report) => {
+    const look = { ...(LOOKS.light as Look), font };
+    const { page } = await browser.open({ html: pageWith(report()) }, look);
+    await page.waitForSelector("canvas");
+    expect(await hasItsFont(page), `the font ${font} is not installed`).toBe(true);
+    for (const width of [1280, 560, 360]) {
+      await page.setViewportSize({ width, height: 900 });
+      expect(await sidewaysScroll(page)).toBe(0);
+    }
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    await page.emulateMedia({ media: "print" });
+    for (const width of [700, 500]) {
+      await page.setViewportSize({ width, height: 900 });
+      expect(await sidewaysScroll(page)).toBe(0);
+    }
   });
 
   const written = (process.env.DYNO_PAGE ?? "").split(delimiter).filter((file) => file !== "");
