@@ -1,4 +1,4 @@
-//! The same for databases with a driver: a ClickHouse whose answers are damaged, and servers of ClickHouse's and HiveServer2's
+//! The same for databases with a driver: a ClickHouse and a Spark whose answers are damaged, and servers of ClickHouse's and HiveServer2's
 //! protocols that are invented, out of pieces of answers in an order that makes sense or none. Then they flood, send byte by byte, fall
 //! silent or leave.
 
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use dyno_engine::driver::Batch;
 use dyno_target::{Connection, Environment, Target, inspect};
-use dyno_test_servers::{ClickHouse, ClickHouseKind};
+use dyno_test_servers::{ClickHouse, ClickHouseKind, Spark};
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 
@@ -21,6 +21,9 @@ const FLOOD_BYTES: usize = 4 << 20;
 /// A byte follows another after this time, so many of them.
 const PAUSE: Duration = Duration::from_millis(5);
 const SLOW_BYTES: usize = 100;
+
+/// A statement takes Spark a hundred times as long as it takes others.
+const SPARK_SEEDS: u64 = 200;
 
 const CLICKHOUSE: &[&[u8]] = &[
     b"HTTP/1.1 200 OK\r\nKeep-Alive: timeout=3\r\nContent-Length: 13\r\n\r\ndyno\nUInt8\n1\n",
@@ -131,22 +134,42 @@ fn speak(mut client: TcpStream, pieces: &[&[u8]], mut random: StdRng) -> Option<
 fn a_clickhouse_whose_answers_are_damaged() {
     let Some(server) = ClickHouse::start(ClickHouseKind::Engine) else { return };
     let table = "CREATE TABLE loaded (id Int32, name String) ENGINE = Memory";
-    Connection::open(route(&server.url())).unwrap().execute(table).unwrap();
-    each_seed(seeds(), |seed| {
-        let proxy = Proxy::start(server.address, seed);
-        let url = server.url().replace(&server.address.to_string(), &proxy.address.to_string());
-        within_time_limit(seed, move || talk(&url));
+    let many = "SELECT number, toString(number) FROM system.numbers LIMIT 5000";
+    damage(seeds(), server.address, &server.url(), table, many);
+}
+
+#[test]
+#[ignore = "slow: a server of Spark, which plans each statement for long"]
+fn a_spark_whose_answers_are_damaged() {
+    let Some(server) = Spark::start(false) else { return };
+    let table = "CREATE TABLE loaded (id INT, name STRING) USING parquet";
+    damage(
+        SPARK_SEEDS,
+        server.address,
+        &server.url(),
+        table,
+        "SELECT id, cast(id AS STRING) FROM range(5000)",
+    );
+}
+
+/// Meets the server once for each seed.
+fn damage(seeds: u64, server: SocketAddr, url: &str, table: &str, many: &'static str) {
+    Connection::open(route(url)).unwrap().execute(table).unwrap();
+    each_seed(seeds, |seed| {
+        let proxy = Proxy::start(server, seed);
+        let url = url.replace(&server.to_string(), &proxy.address.to_string());
+        within_time_limit(seed, move || talk(&url, many));
         drop(proxy);
     });
 }
 
-fn talk(url: &str) {
+fn talk(url: &str, many: &str) {
     let Ok(mut connection) = Connection::open_within(route(url), Some(3 * SILENCE)) else { return };
     connection.within(SILENCE, |it| {
         let _ = inspect::identity(it);
         let _ = inspect::facts(it, "t", "u");
         let _ = inspect::settings(it, "t");
-        let _ = it.query("SELECT number, toString(number) FROM system.numbers LIMIT 5000");
+        let _ = it.query(many);
         let _ = it.load_batch("loaded", &["id", "name"], &Batch::Lines(b"1\tname\n".repeat(5_000)));
         let _ = it.query("SELECT * FROM there_is_no_such_table");
     });
