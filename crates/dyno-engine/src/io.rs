@@ -23,8 +23,10 @@ pub(crate) struct Io {
 
 impl Io {
     pub(crate) fn new(statements: &Arc<Statements>, watched: Arc<Watched>) -> Result<Self, Errno> {
-        let outbox = Outbox::new(INBOX_BYTES, Arc::clone(statements));
-        Ok(Self { poller: Poller::new()?, outbox, inbox: vec![0; INBOX_BYTES].into_boxed_slice(), watched })
+        // A driver has no socket of dyno's, and a thread for each client.
+        let bytes = if statements.is_for_driver() { 0 } else { INBOX_BYTES };
+        let outbox = Outbox::new(bytes, Arc::clone(statements));
+        Ok(Self { poller: Poller::new()?, outbox, inbox: vec![0; bytes].into_boxed_slice(), watched })
     }
 }
 

@@ -257,9 +257,14 @@ impl ShownPlan {
 
     /// Whether it is of before the passes, and `other` says the same of after them.
     fn is_told_by(&self, other: &Self) -> bool {
-        let of = |plan: &Plan| (plan.target.clone(), plan.series.clone(), plan.query.clone(), plan.executed);
-        let passed = (self.plan.when, other.plan.when) == (event::HookTime::Before, event::HookTime::After);
-        passed && self.shape.is_some() && self.shape == other.shape && of(&self.plan) == of(&other.plan)
+        let (plan, other_plan) = (&self.plan, &other.plan);
+        let passed = (plan.when, other_plan.when) == (event::HookTime::Before, event::HookTime::After);
+        passed
+            && plan.query == other_plan.query
+            && plan.executed == other_plan.executed
+            && (&plan.target, &plan.series) == (&other_plan.target, &other_plan.series)
+            && self.shape.is_some()
+            && self.shape == other.shape
     }
 }
 

@@ -69,6 +69,9 @@ impl Latency {
     /// Records a time `count` times.
     #[inline]
     pub fn record_n(&mut self, ns: u64, count: u64) {
+        if count == 0 {
+            return;
+        }
         // Memory for all places takes more time than many a query.
         let is_recorded = match &mut self.0 {
             Counts::All(_) => false,
@@ -329,6 +332,16 @@ mod tests {
             assert_eq!((latency.count(), takes_none(&latency)), (0, !keeps), "{times}");
             assert_eq!((latency.percentile_ns(0.5), &latency), (None, &Latency::new()));
         }
+    }
+
+    #[test]
+    fn what_is_recorded_no_time_holds_nothing() {
+        let (mut latency, mut other) = (Latency::new(), Latency::new());
+        [&mut latency, &mut other].into_iter().for_each(|it| it.record(1_000));
+        latency.record_n(5_000, 0);
+        let written = |latency: &Latency| serde_json::to_string(latency).unwrap();
+        assert_eq!(written(&latency), written(&other));
+        assert_eq!(latency.buckets().count(), 1);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What passes over the queries of a workload came to: a time for each query, their total and their geometric mean.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
 use crate::answer::{self, Compared};
@@ -106,8 +108,14 @@ pub(crate) fn of(series: &Series, stages: &[StageResult], known: &Report) -> Opt
     let passes: Vec<&StageResult> = stages.iter().filter(own).filter(is_pass).collect();
     let passes = without_cut_short(passes);
     let first = passes.first()?;
-    let queries: Vec<QueryTimes> =
-        first.stage.types.iter().map(|name| query(series, &passes, name, (stages, known))).collect();
+    let said = Said::of(series, stages, known);
+    let times: Vec<Times> = passes.iter().map(|pass| Times::of(pass)).collect();
+    let queries: Vec<QueryTimes> = first
+        .stage
+        .types
+        .iter()
+        .map(|name| query(series, &passes, times.iter().map(|of| of.seconds(name)).collect(), (name, &said)))
+        .collect();
     let seconds: Vec<Option<f64>> = passes.iter().map(|pass| total_s(pass)).collect();
     let total_s = median_of(&passes, &seconds);
     let medians = queries.iter().map(|query| query.median_s).collect::<Option<Vec<f64>>>();
@@ -160,26 +168,49 @@ fn half_width_share(values: &[Option<f64>]) -> Option<f64> {
     Some(estimate.half_width? / estimate.mean)
 }
 
+/// What was told of the queries of a series, by query: a search of all of it for each query would take their square.
+#[derive(Default)]
+struct Said<'a> {
+    /// Of all targets that had done the same work.
+    answers: HashMap<&'a str, Vec<&'a Answer>>,
+    failures: HashMap<&'a str, &'a QueryFailure>,
+}
+
+impl<'a> Said<'a> {
+    fn of(series: &Series, stages: &[StageResult], known: &'a Report) -> Self {
+        let mut said = Self::default();
+        let mut same_work: HashMap<&str, bool> = HashMap::new();
+        for it in known.answers.iter().filter(|it| it.series == series.name) {
+            let had_same_work = same_work.entry(&it.target);
+            if *had_same_work.or_insert_with_key(|target| had_same_work_as(stages, series, target)) {
+                said.answers.entry(&it.answer.query).or_default().push(it);
+            }
+        }
+        let own =
+            known.query_failures.iter().filter(|it| it.target == series.target && it.series == series.name);
+        own.for_each(|it| {
+            said.failures.entry(&it.query).or_insert(it);
+        });
+        said
+    }
+}
+
 fn query(
     series: &Series,
     passes: &[&StageResult],
-    name: &str,
-    (stages, known): (&[StageResult], &Report),
+    times_s: Vec<Option<f64>>,
+    (name, said): (&str, &Said<'_>),
 ) -> QueryTimes {
-    let times_s: Vec<Option<f64>> = passes.iter().map(|pass| time_s(pass, name)).collect();
-    let answers = || known.answers.iter().filter(|it| it.series == series.name && it.answer.query == name);
-    let answer = answers().find(|it| it.target == series.target);
+    let answers = said.answers.get(name).map_or(&[][..], Vec::as_slice);
+    let answer = answers.iter().copied().find(|it| it.target == series.target);
     let is_counterpart = |it: &&Answer| {
         let is_trusted = it.answer.wrong.is_none() && it.answer.changed == 0;
         let same = |own: &Answer| answer::are_comparable(&own.answer, &it.answer);
-        let is_other = it.target != series.target && is_trusted && answer.is_some_and(same);
-        is_other && had_same_work(stages, series, &it.target)
+        it.target != series.target && is_trusted && answer.is_some_and(same)
     };
-    let counterparts: Vec<&Answer> = answers().filter(is_counterpart).collect();
-    let is_own =
-        |it: &&QueryFailure| it.target == series.target && it.series == series.name && it.query == name;
+    let counterparts: Vec<&Answer> = answers.iter().copied().filter(is_counterpart).collect();
     let failed = times_s.iter().any(Option::is_none);
-    let failure = known.query_failures.iter().find(is_own).filter(|_| failed);
+    let failure = said.failures.get(name).filter(|_| failed);
     QueryTimes {
         query: name.to_owned(),
         median_s: median_of(passes, &times_s),
@@ -196,7 +227,7 @@ fn query(
 
 /// Whether another target had done the same fixed work before its passes of a series as this one: where one could not do it, or not
 /// all of it, their data are no longer the same, and neither are the right answers.
-fn had_same_work(stages: &[StageResult], series: &Series, other: &str) -> bool {
+fn had_same_work_as(stages: &[StageResult], series: &Series, other: &str) -> bool {
     let work = |target: &str| -> Vec<(&str, u64)> {
         let own = stages.iter().filter(|it| it.stage.target == target);
         let before = own.take_while(|it| it.stage.series != series.name);
@@ -215,18 +246,27 @@ fn median_of(passes: &[&StageResult], values: &[Option<f64>]) -> Option<f64> {
     median(passes.iter().zip(values).filter_map(of_pass).collect()).filter(|median| median.is_finite())
 }
 
-/// Seconds of a query in a pass, of several clients their mean; `None` unless it ended well for all of them.
-fn time_s(pass: &StageResult, query: &str) -> Option<f64> {
-    let found = pass.by_type.iter().find(|of_type| of_type.name == query)?;
-    let for_all = found.done >= u64::from(pass.stage.clients);
-    Some(found.service.as_ref().filter(|_| for_all)?.mean_us / 1e6)
+/// Seconds of the queries of a pass, of several clients their mean; of those that ended well for all of them.
+struct Times<'a>(HashMap<&'a str, f64>);
+
+impl<'a> Times<'a> {
+    fn of(pass: &'a StageResult) -> Self {
+        let clients = u64::from(pass.stage.clients);
+        let well = pass.by_type.iter().filter(|of_type| of_type.done >= clients);
+        Self(well.filter_map(|it| Some((it.name.as_str(), it.service.as_ref()?.mean_us / 1e6))).collect())
+    }
+
+    fn seconds(&self, query: &str) -> Option<f64> {
+        self.0.get(query).copied()
+    }
 }
 
 /// Seconds of each query of a pass; `None` unless all of them ended well.
 fn times_s(pass: &StageResult) -> Option<Vec<f64>> {
     let whole = pass.complete && pass.totals.bad_with_drain() + pass.totals.cancelled == 0;
-    let times: Option<Vec<f64>> = pass.stage.types.iter().map(|query| time_s(pass, query)).collect();
-    times.filter(|_| whole)
+    let times = Times::of(pass);
+    let all: Option<Vec<f64>> = pass.stage.types.iter().map(|query| times.seconds(query)).collect();
+    all.filter(|_| whole)
 }
 
 /// Seconds of a pass; `None` unless all its queries ended well.

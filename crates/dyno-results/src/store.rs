@@ -235,7 +235,7 @@ impl RunWriter {
     /// again yet.
     pub fn append(&mut self, stamped: &Stamped) -> Result<bool, StoreError> {
         self.fold.add(stamped);
-        self.summary_changed |= !matches!(stamped.event, Event::Sample(_));
+        self.summary_changed |= changes_summary(&stamped.event);
         let body = body_of(&stamped.event, self.fold.percentiles_of(&stamped.event))
             .and_then(long::bounded)
             .map_err(|source| StoreError::Unwritable { run: self.name.clone(), seq: stamped.seq, source })?;
@@ -305,6 +305,20 @@ impl RunWriter {
         }
         transaction.commit()
     }
+}
+
+/// Whether a list shows anything that this event tells. To fold a summary takes time for all that the run has told, and a run has
+/// thousands of answers and plans.
+fn changes_summary(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Started(_)
+            | Event::Target(_)
+            | Event::StageStarted(_)
+            | Event::Interval(_)
+            | Event::StageFinished(_)
+            | Event::Finished(_)
+    )
 }
 
 /// Takes the day's next number under the write lock, so that two processes never get the same name, and with it the lock

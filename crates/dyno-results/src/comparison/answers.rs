@@ -1,5 +1,7 @@
 //! Whether the sides' queries returned the same.
 
+use std::collections::{HashMap, HashSet};
+
 use super::side::Member;
 use crate::answer::{Compared, are_comparable, compare_stored};
 use crate::document::Series;
@@ -11,9 +13,10 @@ pub(super) fn differing<'a>(
     base: &[(&'a Member, &'a Series)],
     other: &[(&'a Member, &'a Series)],
 ) -> Vec<(&'a str, String)> {
-    let others = kept(other);
+    let others: HashMap<&str, &QueryAnswer> =
+        kept(other).into_iter().map(|it| (it.query.as_str(), it)).collect();
     let against = |one: &'a QueryAnswer| {
-        let other = others.iter().find(|it| it.query == one.query).filter(|it| are_comparable(one, it))?;
+        let other = others.get(one.query.as_str()).filter(|it| are_comparable(one, it))?;
         match compare_stored(one, other) {
             Compared::Other(differs) => Some((one.query.as_str(), differs)),
             Compared::Alike | Compared::Varies(_) => None,
@@ -24,11 +27,11 @@ pub(super) fn differing<'a>(
 
 /// The answers of a side, each query once.
 fn kept<'a>(side: &[(&'a Member, &'a Series)]) -> Vec<&'a QueryAnswer> {
-    let mut found: Vec<&QueryAnswer> = Vec::new();
+    let (mut found, mut known) = (Vec::new(), HashSet::new());
     for (member, series) in side {
         let all = member.report().answers.iter();
         for it in all.filter(|it| it.target == member.target && it.series == series.name) {
-            if !found.iter().any(|known| known.query == it.answer.query) {
+            if known.insert(it.answer.query.as_str()) {
                 found.push(&it.answer);
             }
         }

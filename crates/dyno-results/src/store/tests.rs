@@ -87,6 +87,32 @@ fn a_run_is_in_the_list_from_its_beginning() {
 }
 
 #[test]
+fn what_no_list_shows_is_appended_without_writing_the_summary_again() {
+    let scratch = Scratch::new();
+    let store = Store::open(scratch.file()).unwrap();
+    let mut writer = store.begin_run("2026-11-20").unwrap();
+    let mut events = clean_fixture().events;
+    let last = events.pop().unwrap();
+    events.iter().for_each(|stamped| assert!(writer.append(stamped).unwrap()));
+    let changes = |writer: &RunWriter| -> i64 {
+        writer.connection.query_row("SELECT total_changes()", [], |row| row.get(0)).unwrap()
+    };
+    let failure = QueryFailure {
+        target: "pg".to_owned(),
+        series: "q".to_owned(),
+        query: "q1".to_owned(),
+        said: "no".to_owned(),
+        over_limit: false,
+    };
+    let before = changes(&writer);
+    let next = Stamped { seq: last.seq, at_ms: last.at_ms, event: Event::QueryFailure(failure) };
+    writer.append(&next).unwrap();
+    let inserted = changes(&writer) - before;
+    writer.append(&Stamped { seq: last.seq + 1, ..last }).unwrap();
+    assert_eq!((inserted, changes(&writer) - before - inserted), (1, 2));
+}
+
+#[test]
 fn a_reading_that_is_no_number_is_left_out() {
     let scratch = Scratch::new();
     let store = Store::open(scratch.file()).unwrap();
