@@ -67,8 +67,10 @@ impl CachedRun {
         }
     }
 
-    pub(super) fn identity(&self) -> i64 {
-        self.state.identity
+    /// Whether this is the same run: another may have its name, and its number in the store, since.
+    pub(super) fn is_of(&self, state: &RunState) -> bool {
+        let begins_alike = self.last.is_none() || self.state.first == state.first;
+        self.state.identity == state.identity && begins_alike
     }
 
     pub(super) fn name(&self) -> &str {

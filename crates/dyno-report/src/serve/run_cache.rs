@@ -80,7 +80,7 @@ impl RunCache {
         let state = store.state(&name)?;
         let cached = match &mut *entry {
             // A stream only ever grows.
-            Some(cached) if cached.identity() == state.identity && cached.last() <= state.last_seq => cached,
+            Some(cached) if cached.is_of(&state) && cached.last() <= state.last_seq => cached,
             other => {
                 if let Some(old) = other.take() {
                     old.leave("another run has this name now");

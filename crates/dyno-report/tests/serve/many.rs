@@ -68,3 +68,21 @@ fn a_run_that_grows_is_never_answered_from_what_it_was() {
     assert_eq!(ask_at_once(&stand, "/api/runs/last")["live"], false);
     assert_eq!(stand.server.documents_computed(), parts.len() as u64 + 1);
 }
+
+#[test]
+fn another_run_of_the_same_name_has_a_document_of_its_own() {
+    let stand = Stand::new();
+    let mut events = short()[..30].to_vec();
+    let mut writer = stand.begin();
+    append(&mut writer, &events);
+    let before = get(stand.address(), "/api/runs/last").json();
+    writer.discard().unwrap();
+    drop(writer);
+    // It gets the name, and the number in the store; and as many events.
+    let mut writer = stand.begin();
+    events.iter_mut().for_each(|stamped| stamped.at_ms += 1000);
+    append(&mut writer, &events);
+    let told = get(stand.address(), "/api/runs/last").json();
+    assert_eq!(told["run"]["name"], before["run"]["name"]);
+    assert_ne!(told["run"]["seconds"], before["run"]["seconds"]);
+}

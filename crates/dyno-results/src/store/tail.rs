@@ -13,8 +13,10 @@ use crate::event::Stamped;
 pub struct RunState {
     /// The full name.
     pub name: String,
-    /// Differs where a name was given to another run since.
+    /// Differs where a name was given to another run since; so does `first`, where that got the number of the first one too.
     pub identity: i64,
+    /// The first event's checksum; `None` before it, and of runs without checksums.
+    pub first: Option<i64>,
     /// `seq` of the last event; `None` before the first.
     pub last_seq: Option<u64>,
     /// True while the run goes on and its process lives. One that was killed never says that it has finished.
@@ -70,20 +72,27 @@ impl Store {
         let name = self.find(name)?;
         // Before the outcome is read: a run that ends between the two has said so, and was not killed.
         let alive = alive::is_alive(&self.path, &name);
-        let row: Option<(i64, bool, Option<i64>)> = self
+        let row: Option<(i64, bool, Option<i64>, Option<i64>)> = self
             .connection
             .query_row(
-                "SELECT id, outcome IS NOT NULL, (SELECT max(seq) FROM event WHERE run_id = run.id)
+                "SELECT id, outcome IS NOT NULL, (SELECT max(seq) FROM event WHERE run_id = run.id),
+                        (SELECT checksum FROM event WHERE run_id = run.id AND seq = 0)
                  FROM run WHERE name = ?1",
                 [&name],
-                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
             )
             .optional()
             .map_err(|source| self.error("read", source))?;
-        let Some((identity, ended, last_seq)) = row else {
+        let Some((identity, ended, last_seq, first)) = row else {
             return Err(StoreError::NoSuchRun { wanted: name, near: Vec::new() });
         };
-        Ok(RunState { name, identity, last_seq: last_seq.map(i64::unsigned_abs), live: alive && !ended })
+        Ok(RunState {
+            name,
+            identity,
+            first,
+            last_seq: last_seq.map(i64::unsigned_abs),
+            live: alive && !ended,
+        })
     }
 
     /// True while a run of this full name, which has not said that it has ended, is being written.
