@@ -130,6 +130,11 @@ fn a_query_set_has_the_interval_over_its_passes() {
     assert_eq!(line(&report, "geo."), "geo. mean 200 ms ±>100%");
     assert_eq!(line(&report, "QPH"), "QPH 1.20k ±10%");
     assert_eq!(line(&report, "others'"), "others' CPU 47%");
+    report.checks.clear();
+    assert_eq!(line(&report, "verify"), "verify nothing was checked");
+    // Answers that agree were checked.
+    report.series[0].passes.as_mut().unwrap().answers.alike = 22;
+    assert!(!render(&report, None, Terminal::plain(120)).contains("nothing was checked"));
 }
 
 #[test]

@@ -189,10 +189,11 @@ pub fn likeness(typed: &str, name: &str) -> f64 {
     }
 }
 
-/// The name that `typed` was most likely meant to be; `None` where none is near.
+/// The name that `typed` was most likely meant to be, of names that are as near the shortest; `None` where none is near.
 fn nearest(typed: &str) -> Option<&'static str> {
-    let scored = workloads().into_iter().map(|listed| (likeness(typed, listed.name), listed.name));
-    scored.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(score, _)| *score > 0.7).map(|(_, name)| name)
+    let scored = names().into_iter().map(|name| (likeness(typed, name.listed.name), name.listed.name));
+    let order = |a: &(f64, &str), b: &(f64, &str)| a.0.total_cmp(&b.0).then(b.1.len().cmp(&a.1.len()));
+    scored.max_by(order).filter(|(score, _)| *score > 0.7).map(|(_, name)| name)
 }
 
 /// Why a name finds no workload.
@@ -355,6 +356,7 @@ mod tests {
         assert!(find("update").is_err() && find("s").is_err() && find("sysbench/").is_err());
         let mistyped = find("tpcb/selct-only").unwrap_err().to_string();
         assert!(mistyped.contains("did you mean tpcb/select-only?"), "{mistyped}");
+        assert_eq!(["tcpb", "ycbs", "evnets"].map(nearest), [Some("tpcb"), Some("ycsb"), Some("events")]);
         let mistyped = find("oltp_raed_write").unwrap_err().to_string();
         assert!(mistyped.contains("did you mean sysbench/oltp_read_write?"), "{mistyped}");
         let unknown = find("xyzzy").unwrap_err().to_string();
