@@ -1,4 +1,8 @@
 //! The command line of dyno: it reads what the user typed, and hands it to a command.
+#![cfg_attr(
+    not(test),
+    warn(clippy::print_stderr, clippy::print_stdout, reason = "they panic if nobody reads")
+)]
 
 mod campaign;
 mod cli;
@@ -96,6 +100,6 @@ fn print_usage(error: &clap::Error) {
         // If the terminal is gone there is nobody to tell.
         let _ = error.print();
     } else {
-        eprint!("{text}");
+        front_end::say(&text);
     }
 }

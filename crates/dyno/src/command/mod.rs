@@ -17,13 +17,14 @@ use dyno_report::terminal::Terminal;
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::front_end::say;
 use crate::secrets::{hidden_in_words, without_known};
 
 /// Tells why something failed, and what to do.
 pub(crate) fn tell(failure: &Failure) {
     // Advice has the form of what is to be typed: `-D api_key=VALUE`.
     let help = failure.help().map(|help| without_known(&help));
-    eprint!("{}", dyno_report::error::render(&Told::of(failure), help.as_deref(), Terminal::stderr()));
+    say(&dyno_report::error::render(&Told::of(failure), help.as_deref(), Terminal::stderr()));
 }
 
 /// An error and its causes in words, without secrets.

@@ -10,6 +10,7 @@ use super::{print, print_json};
 use crate::DONE;
 use crate::cli::PlanArguments;
 use crate::failure::Failure;
+use crate::front_end::say;
 use crate::plan::Plan;
 use crate::secrets::is_hidden;
 
@@ -20,7 +21,8 @@ pub(crate) fn plan(arguments: PlanArguments) -> Result<u8, Failure> {
     let seed = asked.seed;
     let spec = RunSpec { seed, ..Plan::resolve(asked, seed_from_clock())?.spec };
     for hook in spec.hooks.iter().filter(|hook| is_hidden(&hook.action)) {
-        eprintln!("warning: what looks like a secret is left out, and must be filled in: {}", hook.action);
+        let action = &hook.action;
+        say(&format!("warning: what looks like a secret is left out, and must be filled in: {action}\n"));
     }
     if json {
         print_json(&spec)?;

@@ -29,6 +29,32 @@ fn what_was_mistyped_is_answered_with_the_nearest_right_one() {
     }
 }
 
+/// As for `dyno … 2>&1 | head`, when `head` has ended.
+#[test]
+fn an_error_that_nobody_reads_keeps_its_exit_status() {
+    let home = Home::new();
+    let unreachable = format!("postgres://{NOBODY}/db");
+    let query = home.file("one.sql", "SELECT 1");
+    for arguments in [
+        &["run", "tpcb", "--target", &unreachable][..],
+        &["run", &query, "--target", "mysql://u:secret@127.0.0.1:1/db"],
+        &["run", "--sclae", "10"],
+        &["pgbench", "-h", "127.0.0.1", "-p", "1"],
+        &[
+            "sysbench",
+            "oltp_read_only",
+            "--db-driver=pgsql",
+            "--pgsql-host=127.0.0.1",
+            "--pgsql-port=1",
+            "run",
+        ],
+    ] {
+        let (_, closed) = std::io::pipe().unwrap();
+        let ended = home.command(arguments).stderr(closed).status().unwrap();
+        assert_eq!(ended.code(), Some(1), "{arguments:?}");
+    }
+}
+
 #[test]
 fn shells_are_told_what_they_complete() {
     let home = Home::new();
