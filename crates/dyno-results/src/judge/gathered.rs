@@ -1,6 +1,8 @@
 //! One finding for a series of what a rule finds in several of its stages: a hold that is repeated twenty times is no twenty
 //! findings. The gravest of them is told, and in how many of the others it is the same. So it is with the systems of one server.
 
+use std::collections::HashMap;
+
 use super::evidence::series_subject;
 use crate::document::{Report, Series, StageResult};
 use crate::event::{Finding, Severity, StageKind, Subject};
@@ -54,13 +56,14 @@ pub(super) fn of_servers(report: &Report, found: Vec<Finding>) -> Vec<Finding> {
         let system = finding.subject.target.as_deref().filter(|_| finding.subject.series.is_none())?;
         Some(report.server_of(system).to_owned())
     };
-    let is_same = |one: &Finding, other: &Finding| {
-        let said = |finding: &Finding| [&finding.code, &finding.evidence, &finding.advice].map(String::clone);
-        server(one).is_some() && server(one) == server(other) && said(one) == said(other)
-    };
     let mut groups: Vec<Vec<Finding>> = Vec::new();
+    // A run of many targets has many findings: each is looked for by what it says.
+    let mut places: HashMap<[String; 4], usize> = HashMap::new();
     for finding in found {
-        match groups.iter_mut().find(|group| is_same(&group[0], &finding)) {
+        let said = |server| [server, finding.code.clone(), finding.evidence.clone(), finding.advice.clone()];
+        let next = groups.len();
+        let place = server(&finding).map_or(next, |server| *places.entry(said(server)).or_insert(next));
+        match groups.get_mut(place) {
             Some(group) => group.push(finding),
             None => groups.push(vec![finding]),
         }
@@ -68,7 +71,8 @@ pub(super) fn of_servers(report: &Report, found: Vec<Finding>) -> Vec<Finding> {
     let of_group = |group: Vec<Finding>| {
         let on =
             |server: &str| report.targets.iter().filter(|it| report.server_of(&it.name) == server).count();
-        match server(&group[0]).filter(|server| group.len() > 1 && group.len() == on(server)) {
+        let is_of_all = |server: &String| group.len() == on(server);
+        match Some(&group[0]).filter(|_| group.len() > 1).and_then(server).filter(is_of_all) {
             Some(server) => {
                 let severity = group.iter().map(|finding| finding.severity).max().unwrap_or(Severity::Note);
                 vec![Finding { severity, subject: Subject::of_target(&server), ..group[0].clone() }]

@@ -1,5 +1,7 @@
 //! `shared-host`: driver and server, or two servers, took processors from each other.
 
+use std::collections::{HashMap, HashSet};
+
 use super::evidence::{driver_cores, loads, shared_cpus};
 use crate::document::{Report, StageResult};
 use crate::event::{Finding, Severity, Subject, Target};
@@ -9,38 +11,62 @@ use crate::words::list;
 /// With less than this share of the processors, the driver takes little from the server.
 const DRIVER_SHARE_SMALL: f64 = 0.05;
 
+/// Servers that are named; of more, how many there are.
+const NAMES_SHOWN: usize = 8;
+
+/// The servers of all systems by their names: of hundreds of systems each is asked for beside each other.
+struct Servers<'a>(HashMap<&'a str, &'a str>);
+
+impl<'a> Servers<'a> {
+    fn new(report: &'a Report) -> Self {
+        let systems = report.targets.iter().map(|target| target.name.as_str());
+        Self(systems.map(|system| (system, report.server_of(system))).collect())
+    }
+
+    fn of(&self, system: &'a str) -> &'a str {
+        self.0.get(system).copied().unwrap_or(system)
+    }
+}
+
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
+    let servers = Servers::new(report);
     report
         .targets
         .iter()
         .filter_map(|target| {
-            let neighbours = neighbours(report, target);
+            let neighbours = neighbours(report, target, &servers);
             // Of a library in dyno's process nothing is another's.
             if target.same_host == Some(true) && !target.in_process {
-                return Some(with_driver(report, target, &neighbours));
+                return Some(with_driver(report, target, (&neighbours, &servers)));
             }
-            (!neighbours.is_empty()).then(|| with_servers(report, target, &neighbours))
+            (!neighbours.is_empty()).then(|| with_servers(report, target, (&neighbours, &servers)))
         })
         .collect()
 }
 
 /// Whether another server on a target's host ran under load while it did.
 pub(super) fn is_loaded_beside(report: &Report, target: &str) -> bool {
-    report.target(target).is_some_and(|target| together(report, target, &neighbours(report, target)))
+    let servers = Servers::new(report);
+    let is_loaded = |target| together(report, target, (&neighbours(report, target, &servers), &servers));
+    report.target(target).is_some_and(is_loaded)
 }
 
 /// Driver and server on one host, and maybe other servers with them.
-fn with_driver(report: &Report, target: &Target, neighbours: &[&Target]) -> Finding {
+fn with_driver<'a>(
+    report: &'a Report,
+    target: &'a Target,
+    (neighbours, servers): (&[&'a Target], &Servers<'a>),
+) -> Finding {
     let cpus = shared_cpus(report, &target.name).filter(|cpus| *cpus > 0.0);
-    let server = report.server_of(&target.name);
+    let server = servers.of(&target.name);
     // The stage in which the driver took most counts, of all systems that are on the server.
     let cores = loads(report)
         .into_iter()
-        .filter(|(series, _)| report.server_of(&series.target) == server)
+        .filter(|(series, _)| servers.of(&series.target) == server)
         .filter_map(|(_, result)| driver_cores(result))
         .reduce(f64::max);
     let share = cpus.zip(cores).map(|(cpus, cores)| cores / cpus);
-    let is_other = |other: &Target| report.server_of(&other.name) != server;
+    let is_other = |other: &Target| servers.of(&other.name) != server;
     let who = match report.targets.iter().any(is_other) {
         true => format!("driver and {server}"),
         false => "driver and server".to_owned(),
@@ -55,12 +81,12 @@ fn with_driver(report: &Report, target: &Target, neighbours: &[&Target]) -> Find
         (None, _) => format!("{who} share a host; how many processors it has is not known"),
     };
     let small = share.is_some_and(|share| share < DRIVER_SHARE_SMALL);
-    let together = together(report, target, neighbours);
+    let together = together(report, target, (neighbours, servers));
     Finding {
         code: "shared-host".to_owned(),
         severity: if small && !together { Severity::Note } else { Severity::Doubt },
         subject: Subject::of_target(&target.name),
-        evidence: format!("{evidence}{}", beside(&servers(report, neighbours), together)),
+        evidence: format!("{evidence}{}", beside(&names(neighbours, servers), together)),
         advice: "run dyno on another machine near the server to measure the server alone; compare only with \
                  results of the same arrangement"
             .to_owned(),
@@ -68,23 +94,27 @@ fn with_driver(report: &Report, target: &Target, neighbours: &[&Target]) -> Find
 }
 
 /// Servers that share a host of which the driver is no part.
-fn with_servers(report: &Report, target: &Target, neighbours: &[&Target]) -> Finding {
+fn with_servers<'a>(
+    report: &'a Report,
+    target: &'a Target,
+    (neighbours, servers): (&[&'a Target], &Servers<'a>),
+) -> Finding {
     let cpus = shared_cpus(report, &target.name).map_or_else(|| "a host".to_owned(), processors);
-    let together = together(report, target, neighbours);
-    let others = servers(report, neighbours);
-    let names = [&[report.server_of(&target.name)], others.as_slice()].concat();
+    let together = together(report, target, (neighbours, servers));
+    let others = names(neighbours, servers);
+    let names = [&[servers.of(&target.name)], others.as_slice()].concat();
     Finding {
         code: "shared-host".to_owned(),
         severity: if together { Severity::Doubt } else { Severity::Note },
         subject: Subject::of_target(&target.name),
-        evidence: format!("{} share {cpus}{}", list(&names), beside(&others, together)),
+        evidence: format!("{} share {cpus}{}", told(&names), beside(&others, together)),
         advice: "give each server a machine of its own, or measure each in a run of its own with the others stopped, and compare the runs"
             .to_owned(),
     }
 }
 
 /// Systems on other servers of the same host.
-fn neighbours<'a>(report: &'a Report, target: &Target) -> Vec<&'a Target> {
+fn neighbours<'a>(report: &'a Report, target: &'a Target, servers: &Servers<'a>) -> Vec<&'a Target> {
     let has_role = |roles: &[String], name: &str| roles.iter().any(|role| role == name);
     let one_host = |other: &Target| {
         let one = report
@@ -93,38 +123,52 @@ fn neighbours<'a>(report: &'a Report, target: &Target) -> Vec<&'a Target> {
             .any(|host| has_role(&host.roles, &target.name) && has_role(&host.roles, &other.name));
         target.shares_host_with(other) || one
     };
-    let is_other = |other: &&Target| report.server_of(&other.name) != report.server_of(&target.name);
+    let is_other = |other: &&Target| servers.of(&other.name) != servers.of(&target.name);
     report.targets.iter().filter(is_other).filter(|other| one_host(other)).collect()
 }
 
 /// The servers of these systems, each once.
-fn servers<'a>(report: &'a Report, systems: &[&'a Target]) -> Vec<&'a str> {
-    let mut names: Vec<&str> = systems.iter().map(|target| report.server_of(&target.name)).collect();
+fn names<'a>(systems: &[&'a Target], servers: &Servers<'a>) -> Vec<&'a str> {
+    let mut names: Vec<&str> = systems.iter().map(|target| servers.of(&target.name)).collect();
     names.dedup();
     names
+}
+
+/// The names in a sentence: of hundreds of servers each has hundreds of neighbours.
+fn told(names: &[&str]) -> String {
+    if names.len() <= NAMES_SHOWN {
+        return list(names);
+    }
+    let rest = format!("{} others", names.len() - (NAMES_SHOWN - 1));
+    list(&[&names[..NAMES_SHOWN - 1], &[rest.as_str()]].concat())
 }
 
 /// A server takes part in what is measured of its neighbour even while nobody asks it anything.
 fn beside(names: &[&str], together: bool) -> String {
     match (names.is_empty(), together) {
         (true, _) => String::new(),
-        (false, true) => format!("; {} ran there under load at the same time", list(names)),
+        (false, true) => format!("; {} ran there under load at the same time", told(names)),
         (false, false) => {
-            format!("; {} also ran there, without load, with its memory and its background work", list(names))
+            format!("; {} also ran there, without load, with its memory and its background work", told(names))
         }
     }
 }
 
 /// Whether loads of the two ran at the same time.
-fn together(report: &Report, target: &Target, neighbours: &[&Target]) -> bool {
+fn together<'a>(
+    report: &'a Report,
+    target: &'a Target,
+    (neighbours, servers): (&[&'a Target], &Servers<'a>),
+) -> bool {
     let overlap = |left: &StageResult, right: &StageResult| {
         left.start_s < right.start_s + right.seconds && right.start_s < left.start_s + left.seconds
     };
-    let is_neighbour =
-        |result: &&StageResult| neighbours.iter().any(|other| other.name == result.stage.target);
-    let server = report.server_of(&target.name);
-    let own = || report.stages.iter().filter(|result| report.server_of(&result.stage.target) == server);
-    report.stages.iter().filter(is_neighbour).any(|other| own().any(|own| overlap(own, other)))
+    let neighbours: HashSet<&str> = neighbours.iter().map(|other| other.name.as_str()).collect();
+    let is_neighbour = |result: &&StageResult| neighbours.contains(result.stage.target.as_str());
+    let server = servers.of(&target.name);
+    let is_own = |result: &&StageResult| servers.of(&result.stage.target) == server;
+    let own: Vec<&StageResult> = report.stages.iter().filter(is_own).collect();
+    report.stages.iter().filter(is_neighbour).any(|other| own.iter().any(|own| overlap(own, other)))
 }
 
 fn processors(cpus: f64) -> String {

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dyno_engine::driver::{Batch, CancelSession, Driver, DriverSession, Operation, Route};
 use dyno_wire::server_error::{DriverError, DriverErrorKind, ServerError};
@@ -180,13 +180,13 @@ impl DriverConnection {
         }
         let canceller = &self.canceller;
         let session = self.session.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let (deadline, stops) = (self.deadline, !self.lingers);
+        let (deadline, lingers) = (self.deadline, self.lingers);
         let outcome = std::thread::scope(|scope| {
             let (done, ended) = channel::<()>();
             let started = std::thread::Builder::new().spawn_scoped(scope, move || {
                 while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(LOOK) {
                     let is_over = deadline.is_over() || said_too_much.load(Ordering::Relaxed);
-                    if is_over || stops && interruption::is_requested() {
+                    if is_over || is_stopped(lingers) {
                         canceller.cancel();
                     }
                 }
@@ -211,6 +211,14 @@ impl DriverConnection {
 
     fn is_interrupted(&self) -> bool {
         interruption::is_requested() && !self.lingers
+    }
+}
+
+/// Whether the user wants to stop, and there is no more time for what is asked behind the load either.
+fn is_stopped(lingers: bool) -> bool {
+    match lingers {
+        false => interruption::is_requested(),
+        true => interruption::deadline_behind().is_some_and(|deadline| Instant::now() >= deadline),
     }
 }
 

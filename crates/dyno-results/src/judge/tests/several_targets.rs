@@ -174,6 +174,25 @@ fn servers_on_a_host_of_their_own_are_found_to_share_it() {
 }
 
 #[test]
+fn of_many_servers_on_a_host_some_are_named() {
+    let mut fixture = in_turn(Some(false));
+    let more: Vec<String> = (1..=10).map(|number| format!("more{number}")).collect();
+    let roles = ["pg", "my"].map(str::to_owned).into_iter().chain(more.clone()).collect();
+    fixture.push(Event::Host(Host { roles, cpus: Some(16), ..Host::default() }));
+    let mut report = fold(&fixture.events);
+    for name in more {
+        let mut target = report.targets[1].clone();
+        target.name = name;
+        report.targets.push(target);
+    }
+    let findings = all(&report, "shared-host");
+    assert_eq!(findings.len(), 12);
+    let said = &findings[0].evidence;
+    let names = "pg, my, more1, more2, more3, more4, more5 and 5 others share 16 processors; my, more1, ";
+    assert!(said.starts_with(names) && said.contains("more6 and 4 others also ran there"), "{said}");
+}
+
+#[test]
 fn servers_apart_share_nothing() {
     let mut fixture = in_turn(Some(false));
     for role in ["pg", "my"] {
