@@ -21,6 +21,8 @@ mod ladder;
 mod subject;
 mod text;
 
+pub use text::visible_lines;
+
 #[cfg(test)]
 #[path = "tests/headline.rs"]
 mod headline_tests;

@@ -38,7 +38,7 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
 }
 
 /// The same, but the breaks of lines stay.
-pub(crate) fn visible_lines(text: &str) -> Cow<'_, str> {
+pub fn visible_lines(text: &str) -> Cow<'_, str> {
     if !text.chars().any(|character| character != '\n' && is_treacherous(character)) {
         return Cow::Borrowed(text);
     }

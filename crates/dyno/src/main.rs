@@ -100,6 +100,6 @@ fn print_usage(error: &clap::Error) {
         // If the terminal is gone there is nobody to tell.
         let _ = error.print();
     } else {
-        front_end::say(&text);
+        command::write_err(&text);
     }
 }

@@ -5,11 +5,12 @@ use std::sync::{Mutex, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use dyno_results::event::{Event, Notice};
+use dyno_results::event::Event;
 use dyno_results::spec::{Definition, RunSpec};
 use dyno_target::settings;
 use dyno_target::settings::without_password;
 use dyno_wire::endpoint::Password;
+use serde::Deserialize as _;
 use serde_json::Value;
 
 /// What stands for a password.
@@ -22,10 +23,10 @@ const COMMON: [&str; 12] = [
     "password", "secret", "token", "postgres", "mysql", "root", "default", "admin", "user", "test", "true",
     "false",
 ];
-/// Fields of events that name something else of the run.
-const NAMES: [&str; 14] = [
+/// Fields of events that name something else of the run, and values that are compared: rows of answers are those of the database.
+const NAMES: [&str; 17] = [
     "event", "run", "target", "series", "workload", "name", "kind", "product", "source", "step", "types",
-    "query", "code", "digest",
+    "query", "code", "digest", "rows", "expected", "found",
 ];
 
 /// What is known to be a secret, which is hidden wherever it stands alone.
@@ -47,11 +48,12 @@ pub(crate) fn remember<'a>(passwords: impl IntoIterator<Item = &'a Password>, us
     }
 }
 
-/// The same of the variables of the environment that hold a secret by their names.
+/// The same of the variables of the environment that hold a secret by their names: `MAX_TOKENS=2048` does not.
 pub(crate) fn remember_environment() {
     for (name, value) in std::env::vars_os() {
-        if settings::is_secret(&name.to_string_lossy()) {
-            learn(&value.to_string_lossy());
+        let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
+        if settings::is_secret(&name) && value.parse::<f64>().is_err() {
+            learn(&value);
         }
     }
 }
@@ -96,7 +98,7 @@ pub(crate) fn was_left_out(value: &str) -> bool {
 /// Words of a server, of a library or of dyno about them, without secrets: those that are known, and what a name, a URL or a
 /// header says to be one.
 pub(crate) fn hidden_in_words(text: &str) -> String {
-    let known = without_known(text);
+    let known = without(text, |_| true);
     known.split('\n').map(|line| without_header(&without_password(line))).collect::<Vec<_>>().join("\n")
 }
 
@@ -126,46 +128,60 @@ pub(crate) fn hidden_in_event(event: Event) -> Event {
         | Event::TargetLost(_)
         | Event::NotDone(_)
         | Event::ServerChanged(_)
-        | Event::Check(_)
         | Event::Hook(_)
         | Event::Finished(_) => hidden_in_words,
         _ => without_known,
     };
     let Ok(mut body) = serde_json::to_value(&event) else { return event };
-    if !hide_in(&mut body, hide) {
-        return event;
+    let mut secrets = Vec::new();
+    find_secrets(&body, String::new(), hide, &mut secrets);
+    for (pointer, hidden) in secrets {
+        let Some(place) = body.pointer_mut(&pointer) else { continue };
+        let shown = std::mem::replace(place, Value::String(hidden));
+        // A word that the event cannot do without is one of dyno's own, `prepared`, and tells nothing.
+        if Event::deserialize(&body).is_err()
+            && let Some(place) = body.pointer_mut(&pointer)
+        {
+            *place = shown;
+        }
     }
-    let kind = event.kind();
-    serde_json::from_value(body).unwrap_or_else(|_| {
-        let text = format!("an event of the kind {kind} named a secret and is left out");
-        Event::Notice(Notice { target: None, stage: None, text })
-    })
+    serde_json::from_value(body).unwrap_or(event)
 }
 
-/// Hides in all texts but names; whether anything was hidden.
-fn hide_in(value: &mut Value, hide: fn(&str) -> String) -> bool {
+/// The places of all texts but names in which something is to be hidden, each with what is shown there instead.
+fn find_secrets(value: &Value, at: String, hide: fn(&str) -> String, found: &mut Vec<(String, String)>) {
     match value {
         Value::String(text) => {
             let hidden = hide(text);
-            let has_changed = hidden != *text;
-            *text = hidden;
-            has_changed
+            if hidden != *text {
+                found.push((at, hidden));
+            }
         }
         Value::Array(values) => {
-            values.iter_mut().map(|value| hide_in(value, hide)).filter(|hidden| *hidden).count() > 0
+            for (index, value) in values.iter().enumerate() {
+                find_secrets(value, format!("{at}/{index}"), hide, found);
+            }
         }
         Value::Object(fields) => {
-            let texts = fields.iter_mut().filter(|(name, _)| !NAMES.contains(&name.as_str()));
-            texts.map(|(_, value)| hide_in(value, hide)).filter(|hidden| *hidden).count() > 0
+            for (name, value) in fields.iter().filter(|(name, _)| !NAMES.contains(&name.as_str())) {
+                let escaped = name.replace('~', "~0").replace('/', "~1");
+                find_secrets(value, format!("{at}/{escaped}"), hide, found);
+            }
         }
-        _ => false,
+        _ => {}
     }
 }
 
-/// `text` without the passwords that are known, where they are no part of a longer word.
+/// `text` without the passwords that are known, where they are no part of a longer word. One that is a number is not told from
+/// other numbers: it is hidden in [words](hidden_in_words) only.
 pub(crate) fn without_known(text: &str) -> String {
+    without(text, |password| !password.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+fn without(text: &str, is_hidden: fn(&str) -> bool) -> String {
     let mut shown = text.to_owned();
-    for password in KNOWN.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+    let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    for password in known.iter().filter(|password| is_hidden(password)) {
         let goes_on =
             |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
         let mut rest = std::mem::take(&mut shown);
@@ -300,6 +316,8 @@ pub(crate) fn is_like_target(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use dyno_results::event::{Answer, Check, Notice, QueryAnswer};
+
     use super::*;
 
     #[test]
@@ -377,6 +395,36 @@ mod tests {
             let Event::Notice(notice) = hidden_in_event(notice) else { panic!("another event") };
             assert_eq!((&*notice.text, notice.target.as_deref()), (shown, Some("gull-7wing")));
         }
+    }
+
+    #[test]
+    fn what_is_measured_stays_whatever_the_passwords_are() {
+        let passwords = ["extended", "select-only", "tern-4foot", "30417"];
+        remember(&passwords.map(|text| Password::new(text.to_owned())), "me", "d");
+        let check = Event::Check(Check {
+            target: "t".to_owned(),
+            workload: "w".to_owned(),
+            series: None,
+            name: "rows".to_owned(),
+            passed: Some(true),
+            detail: "30417 of 30417 rows, says tern-4foot".to_owned(),
+            expected: Some("30417".to_owned()),
+            found: Some("tern-4foot".to_owned()),
+        });
+        let Event::Check(check) = hidden_in_event(check) else { panic!("another event") };
+        assert_eq!(check.detail, "30417 of 30417 rows, says ***");
+        assert_eq!((check.expected.as_deref(), check.found.as_deref()), (Some("30417"), Some("tern-4foot")));
+        let row = ["tern-4foot", "30417"].map(str::to_owned).to_vec();
+        let answer = QueryAnswer {
+            sql: "SELECT 'tern-4foot', 30417".to_owned(),
+            rows: vec![row.clone()],
+            ..QueryAnswer::default()
+        };
+        let answer = Event::Answer(Answer { target: "t".to_owned(), series: "queries".to_owned(), answer });
+        let Event::Answer(answer) = hidden_in_event(answer) else { panic!("another event") };
+        assert_eq!(answer.answer.sql, "SELECT '***', 30417");
+        assert_eq!(answer.answer.rows, [row]);
+        assert_eq!(hidden_in_words("no database \"30417\""), "no database \"***\"");
     }
 
     #[test]

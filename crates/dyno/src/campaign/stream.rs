@@ -86,7 +86,7 @@ impl EventStream {
 
     /// Says what takes a while and is no step or stage.
     pub(crate) fn activity(&self, text: &str) {
-        self.lock().live.activity(text);
+        self.lock().live.activity(&secrets::hidden_in_words(text));
     }
 
     /// Everything so far as a report that ends as `finished` says.

@@ -17,14 +17,13 @@ use dyno_report::terminal::Terminal;
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::front_end::say;
 use crate::secrets::{hidden_in_words, without_known};
 
 /// Tells why something failed, and what to do.
 pub(crate) fn tell(failure: &Failure) {
     // Advice has the form of what is to be typed: `-D api_key=VALUE`.
     let help = failure.help().map(|help| without_known(&help));
-    say(&dyno_report::error::render(&Told::of(failure), help.as_deref(), Terminal::stderr()));
+    write_err(&dyno_report::error::render(&Told::of(failure), help.as_deref(), Terminal::stderr()));
 }
 
 /// An error and its causes in words, without secrets.
@@ -54,6 +53,12 @@ pub(crate) fn write_out(text: &str) -> std::io::Result<()> {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error),
         _ => Ok(()),
     }
+}
+
+/// Writes whole lines to standard error at once, so that threads do not mix theirs.
+pub(crate) fn write_err(text: &str) {
+    // If the terminal is gone there is nobody to tell.
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// Prints a document for machines.

@@ -6,11 +6,10 @@ use schemars::schema_for;
 use serde_json::Value;
 
 use super::run::{seed_from_clock, specification};
-use super::{print, print_json};
+use super::{print, print_json, write_err};
 use crate::DONE;
 use crate::cli::PlanArguments;
 use crate::failure::Failure;
-use crate::front_end::say;
 use crate::plan::Plan;
 use crate::secrets::is_hidden;
 
@@ -22,7 +21,9 @@ pub(crate) fn plan(arguments: PlanArguments) -> Result<u8, Failure> {
     let spec = RunSpec { seed, ..Plan::resolve(asked, seed_from_clock())?.spec };
     for hook in spec.hooks.iter().filter(|hook| is_hidden(&hook.action)) {
         let action = &hook.action;
-        say(&format!("warning: what looks like a secret is left out, and must be filled in: {action}\n"));
+        write_err(&format!(
+            "warning: what looks like a secret is left out, and must be filled in: {action}\n"
+        ));
     }
     if json {
         print_json(&spec)?;

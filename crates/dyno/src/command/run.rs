@@ -19,12 +19,11 @@ use dyno_results::store::Store;
 use dyno_target::settings::without_password;
 
 use super::live::LivePage;
-use super::{print, print_json, tell};
+use super::{print, print_json, tell, write_err};
 use crate::campaign::{self, Context, EventStream};
 use crate::cli::{RunArguments, WhatArguments};
 use crate::failure::Failure;
 use crate::flags::targets_in_file;
-use crate::front_end::say;
 use crate::plan::Plan;
 use crate::{DONE, INCOMPLETE, INVALID, NOT_STARTED, NOT_WRITTEN, interrupt, place, secrets};
 
@@ -93,7 +92,7 @@ pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
     // What is stored is told also where a further run could not begin.
     if (names.len() > 1 || ended.is_err() && !names.is_empty()) && !quiet {
         let targets: Vec<&str> = plan.systems.iter().map(|target| target.name.as_str()).collect();
-        say(&told_of_runs(&names, &targets));
+        write_err(&told_of_runs(&names, &targets));
     }
     ended
 }
@@ -106,7 +105,7 @@ pub(super) fn specification(
 ) -> Result<RunSpec, Failure> {
     let WhatArguments { scenario, mut flags, target_file } = what;
     if !quiet && flags.target.iter().any(|text| without_password(text) != *text) {
-        say(&format!("warning: {EXPOSED}\n"));
+        write_err(&format!("warning: {EXPOSED}\n"));
     }
     if let Some(path) = target_file {
         flags.target.extend(targets_in_file(&path)?);
@@ -148,7 +147,8 @@ fn once(
 ) -> Result<u8, Failure> {
     let mode = if outputs.quiet { Mode::Quiet } else { Mode::suited_to(Terminal::stderr()) };
     let specs = (plan.spec.clone(), plan.resolved.clone());
-    let told = |name: &str| live.iter().for_each(|live| say(&format!("live      {}\n", live.url(name))));
+    let told =
+        |name: &str| live.iter().for_each(|live| write_err(&format!("live      {}\n", live.url(name))));
     let (name, stream) = begin(store, mode, told, command_line(), specs, plan.seed)?;
     let ended = campaign::run(&Context { plan, stream: &stream, stop });
     stream.close_live();
@@ -225,7 +225,7 @@ fn record_answers(report: &Report, target: &str, path: &Path, quiet: bool) -> Re
     json::write(&recorded, Layout::Pretty, &mut text)?;
     place::write_named(path, &String::from_utf8_lossy(&text))?;
     if !quiet {
-        say(&(told_of_answers(report, target, &recorded, path) + "\n"));
+        write_err(&(told_of_answers(report, target, &recorded, path) + "\n"));
     }
     Ok(())
 }

@@ -6,16 +6,18 @@ mod extras;
 mod finished;
 mod recording;
 
-use std::io::Write as _;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use dyno_engine::error::EngineError;
+use dyno_report::visible_lines;
 use dyno_results::event::Distribution;
 use dyno_results::spec::Arrivals;
 
 pub(crate) use extras::{Extras, ExtrasError};
 pub(crate) use recording::{LoadDescription, Recording, Tables, stored_script};
+
+use crate::{command, secrets};
 
 /// How long a run that the user stops waits for what is under way.
 pub(crate) const STOPPED_WAIT: Duration = Duration::from_secs(1);
@@ -39,10 +41,15 @@ impl Ended {
     }
 }
 
-/// Whole lines on standard error, written at once, so that threads do not mix theirs.
+/// Whole lines on standard error.
 pub(crate) fn say(text: &str) {
-    // If the terminal is gone there is nobody to tell.
-    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    command::write_err(&fit_to_print(text));
+}
+
+/// Words of a server or of dyno as the real program prints them, but without secrets and with visible control characters.
+pub(crate) fn fit_to_print(text: &str) -> String {
+    let shown = secrets::hidden_in_words(text);
+    shown.split('\t').map(visible_lines).collect::<Vec<_>>().join("\t")
 }
 
 /// As many transactions as the server can do, or so many a second.

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use dyno_workload::sysbench::FatalError;
 
 use crate::command;
-use crate::front_end::say;
+use crate::front_end::{fit_to_print, say};
 
 /// How important a message is; `--verbosity` is the highest that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,7 +57,7 @@ impl SysbenchConsole {
         if level as u8 > self.verbosity {
             return;
         }
-        let text = format!("{}{text}\n", level.prefix());
+        let text = format!("{}{}\n", level.prefix(), fit_to_print(text));
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if last.text == text && text != "\n" {
             last.repeated += 1;

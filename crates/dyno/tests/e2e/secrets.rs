@@ -7,7 +7,7 @@ use std::sync::Arc;
 use dyno_test_servers::{Postgres, Setup};
 
 use crate::home::{Ended, Home};
-use crate::server::prefixed;
+use crate::server::{database, prefixed, shared};
 
 const PASSWORD: &str = "Tr0ub4dor-und-3";
 /// The same as the server keeps it. With fewer iterations than a server makes by itself (4096), of which a program that is
@@ -186,6 +186,56 @@ fn words_about_secrets_stay() {
     for secret in [PASSWORD, value] {
         fs::remove_file(&script).ok();
         assert_nowhere(&home, secret);
+    }
+}
+
+/// A password that is a word of dyno's own, or a number of the run's, changes nothing that is measured.
+#[test]
+fn a_password_that_is_an_ordinary_word_loses_no_measurement() {
+    let Some(server) = shared() else { return };
+    let open = database(&server, "open_bank");
+    for password in ["extended", "select-only", "embedded", "hold", "ladder"] {
+        let home = Home::new();
+        let target = open.replace("postgres@", &format!("postgres:{password}@"));
+        let load = ["--scale", "1", "--clients", "1", "--duration", "200ms", "--warm-up", "0", "--json"];
+        let report = home
+            .dyno(&[&["run", "tpcb/select-only", "--target", &target], &load[..]].concat())
+            .expect(0)
+            .report();
+        assert_eq!(report.outcome(), "complete", "{password}");
+        assert_eq!(report.stages().len(), 1, "{password}");
+        assert!(!report.document()["notices"].to_string().contains("secret"), "{password}");
+    }
+}
+
+/// The front ends print words of servers, too.
+#[test]
+fn the_drop_ins_hide_secrets_and_control_characters() {
+    let Some((server, bank)) = server("dropped_bank") else { return };
+    let home = Home::new();
+    let sql = format!("SELECT cast(U&'{PASSWORD} \\001B[31m \\202E' AS int);\n");
+    let script = home.file("q.sql", &sql);
+    let port = server.address.port().to_string();
+    let place = ["-h", "127.0.0.1", "-p", &port, "-U", "teller", &bank];
+    let lua = home.file("q.lua", &format!("function event() db_query([[{sql}]]) end\n"));
+    let options = [
+        format!("--pgsql-port={port}"),
+        format!("--pgsql-db={bank}"),
+        format!("--pgsql-password={PASSWORD}"),
+    ];
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    let fixed = ["--db-driver=pgsql", "--pgsql-host=127.0.0.1", "--pgsql-user=teller", "--events=1"];
+    for arguments in [
+        [&["pgbench", "-n", "-t", "1", "-f", &script], &place[..]].concat(),
+        [&["sysbench", &lua], &fixed[..], &options, &["run"]].concat(),
+    ] {
+        let mut command = home.command(&arguments);
+        command.env("PGPASSWORD", PASSWORD);
+        let ended = Ended::of(command, &arguments);
+        let all = format!("{}{}", ended.out, ended.err);
+        assert!(all.contains("*** \\e[31m \\u{202e}"), "{all}");
+        assert_silent(&ended, arguments[0]);
+        assert!(!all.contains(['\u{1b}', '\u{202e}']), "{all}");
     }
 }
 
