@@ -220,8 +220,8 @@ impl QueryAnswer {
         // Earlier versions did not look for them.
         let late_decimals = self.late_decimals.unwrap_or(true);
         let digest = hash.zip(self.columns.clone()).map(|(hash, columns)| {
-            let (form, kinds) = (self.digest_form, self.kinds.clone());
-            Digest { form, hash, columns, kinds, late_decimals }
+            let (form, kinds, plain) = (self.digest_form, self.kinds.clone(), self.plain.clone());
+            Digest { form, hash, columns, kinds, plain, late_decimals }
         });
         Rows { first: &self.rows, kinds: &self.kinds, count: self.count, digest }
     }

@@ -733,6 +733,10 @@ pub struct QueryAnswer {
     /// it is another answer. `None` in runs of earlier versions, of which that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_decimals: Option<bool>,
+    /// Whether each column has only values that texts of all kinds keep alike. Empty in runs of earlier versions, of which that is
+    /// not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plain: Vec<bool>,
     /// Later answers to the same text that were others.
     pub changed: u64,
     /// Why a later answer, or a recorded one, is another and both may be right: what the text leaves open.

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::kind::is_plain;
 use super::number::{DECIMAL_DIGITS_MAX, Number, without_zeros};
 use super::{DECIMAL_SHARE, FLOAT_SHARE, Kind, LEAST, cut_off};
 use crate::fnv1a;
@@ -26,6 +27,8 @@ pub struct Digest {
     pub columns: Vec<Option<Decimals>>,
     /// Of all columns; those that are not there are not known.
     pub kinds: Vec<Kind>,
+    /// Whether each column has only values that texts of all kinds keep alike; those that are not there are not known.
+    pub plain: Vec<bool>,
     /// A number with a point or an exponent came in a column in which those before it had none. It is in the hash as this engine
     /// prints it, so another hash does not tell that the numbers are others.
     pub late_decimals: bool,
@@ -94,18 +97,32 @@ impl Digest {
     pub const FORM: u32 = 1;
 
     /// Whether two answers of as many rows are the same, as far as this tells; `None` where it does not tell, because
-    /// they are of different forms, because one has decimals in a column in which the other has none, or because of late decimals.
+    /// they are of different forms, because one has decimals in a column in which the other has none, or because of late decimals or
+    /// texts that their kinds keep differently.
     #[must_use]
     pub fn is_like(&self, other: &Self) -> Option<bool> {
         let with_decimals = |digest: &Self| digest.columns.iter().map(Option::is_some).collect::<Vec<_>>();
-        let are_hashed_alike = (0..self.columns.len()).all(|at| self.kind(at).is_hashed_like(other.kind(at)));
-        if self.form != other.form || with_decimals(self) != with_decimals(other) || !are_hashed_alike {
+        let mut are_plain = true;
+        for at in 0..self.columns.len() {
+            let (one_kind, other_kind) = (self.kind(at), other.kind(at));
+            if !one_kind.is_hashed_like(other_kind) {
+                if !one_kind.is_hashed_like_if_plain(other_kind) {
+                    return None;
+                }
+                are_plain &= self.is_plain(at) && other.is_plain(at);
+            }
+        }
+        if self.form != other.form || with_decimals(self) != with_decimals(other) {
             return None;
         }
         let mut pairs = self.columns.iter().flatten().zip(other.columns.iter().flatten());
         let is_like = self.hash == other.hash && pairs.all(|(one, other)| one.is_like(other));
-        let is_sure = is_like || !(self.late_decimals || other.late_decimals);
+        let is_sure = is_like || (are_plain && !self.late_decimals && !other.late_decimals);
         is_sure.then_some(is_like)
+    }
+
+    fn is_plain(&self, column: usize) -> bool {
+        self.plain.get(column).copied().unwrap_or_default()
     }
 
     fn kind(&self, column: usize) -> Kind {
@@ -235,6 +252,7 @@ impl Digester {
             (*content == Content::Decimals).then(|| decimals_of(digest.kind(column)))
         };
         digest.columns = contents.iter().enumerate().map(decimals).collect();
+        digest.plain = (0..columns).map(|column| digest.kind(column).keeps_plain_texts()).collect();
         let mut digester = Self { digest, contents, row: (fnv1a::START, 0), decimals: Vec::new() };
         for row in rows {
             row.iter().for_each(|value| digester.value(value.as_bytes()));
@@ -247,6 +265,9 @@ impl Digester {
     pub fn value(&mut self, value: &[u8]) {
         let (hash, place) = self.row;
         self.settle(place, value);
+        if let Some(plain) = self.digest.plain.get_mut(place).filter(|plain| **plain) {
+            *plain = is_plain(value);
+        }
         let has_decimals = self.contents.get(place) == Some(&Content::Decimals);
         let hash = match has_decimals.then(|| Number::parse(value)).flatten() {
             None => with(hash, value),
@@ -562,7 +583,26 @@ mod tests {
         assert_eq!(of(Kind::Text, "1.10").is_like(&of(Kind::Text, "1.1")), Some(false));
         assert_eq!(of(Kind::Text, "1e5").is_like(&of(Kind::Text, "100000")), Some(false));
         assert_eq!(of(Kind::Text, "1.10").is_like(&of(Kind::Text, "1.10")), Some(true));
-        // Of other kinds it is not known.
-        assert_eq!(of(Kind::Text, "1.1").is_like(&of(Kind::Padded, "1.1")), None);
+    }
+
+    #[test]
+    fn texts_of_other_kinds_are_compared_where_all_keep_them_alike() {
+        let of = |kind, last| of_kind(kind, "A", last);
+        for kind in [Kind::Padded, Kind::Unknown, Kind::Timestamp] {
+            for (last, other) in [("B", "C"), ("1.10", "1.1"), ("NULL", "'NULL'"), ("B", "B ")] {
+                let expected = of(kind, last);
+                assert_eq!(of(Kind::Text, last).is_like(&expected), Some(true), "{kind:?}");
+                let is_plain = is_plain(other.as_bytes());
+                let is_like = expected.is_like(&of(Kind::Text, other));
+                assert_eq!(is_like, is_plain.then_some(false), "{kind:?}: {last}, {other}");
+            }
+        }
+        // Those of one kind are compared whatever they are.
+        assert_eq!(of(Kind::Text, "B").is_like(&of(Kind::Text, "B ")), Some(false));
+        assert_eq!(of(Kind::Text, "1").is_like(&of(Kind::Binary, "1")), None);
+        // Of an earlier version it is not known.
+        let earlier = Digest { plain: Vec::new(), ..of(Kind::Padded, "B") };
+        assert_eq!(earlier.is_like(&of(Kind::Text, "B")), Some(true));
+        assert_eq!(earlier.is_like(&of(Kind::Text, "C")), None);
     }
 }

@@ -53,6 +53,16 @@ impl Kind {
         self == other || (self.is_number() && other.is_number())
     }
 
+    /// Whether values of the two are hashed alike that are plain.
+    pub(super) fn is_hashed_like_if_plain(self, other: Self) -> bool {
+        self.keeps_plain_texts() && other.keeps_plain_texts()
+    }
+
+    /// Whether it keeps a text as it is that [is plain](is_plain).
+    pub(super) fn keeps_plain_texts(self) -> bool {
+        matches!(self, Self::Text | Self::Padded | Self::Timestamp | Self::Unknown)
+    }
+
     /// A value that is not NULL, as it is kept and as it is in the digest.
     #[must_use]
     pub fn keep(self, value: &[u8]) -> Cow<'_, str> {
@@ -83,6 +93,11 @@ impl Kind {
             Self::Array => array(text).map_or(text.into(), Cow::Owned),
         }
     }
+}
+
+/// Whether a value that was kept is the text that it came as, whichever kind has kept it.
+pub(super) fn is_plain(kept: &[u8]) -> bool {
+    std::str::from_utf8(kept).is_ok_and(|text| normal(text) == text && !text.starts_with('\''))
 }
 
 /// The word `NULL` stands for no value, so a text that reads so has quotes, and one with quotes has more.

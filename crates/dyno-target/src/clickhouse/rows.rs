@@ -167,8 +167,13 @@ fn plain_type(name: &[u8]) -> String {
     name
 }
 
+/// Integers without a sign are told apart by a letter.
+fn with_sign(name: &str) -> &str {
+    name.strip_prefix('U').filter(|rest| rest.starts_with("Int")).unwrap_or(name)
+}
+
 fn form(name: &str) -> Form {
-    match name.trim_start_matches('U') {
+    match with_sign(name) {
         "Int8" | "Int16" | "Int32" | "Int64" => Form::Integer,
         "Float32" | "Float64" => Form::Double,
         "Bool" => Form::Boolean,
@@ -179,12 +184,12 @@ fn form(name: &str) -> Form {
 /// Of what kind the values of a type are.
 fn kind(name: &str) -> Kind {
     let word = name.split('(').next().unwrap_or(name);
-    match word.trim_start_matches('U') {
+    match with_sign(word) {
         "Int8" | "Int16" | "Int32" | "Int64" | "Int128" | "Int256" => Kind::Integer,
         "Float32" | "Float64" => Kind::Float,
         "Decimal" => Kind::Decimal,
         "Date" | "Date32" | "DateTime" | "DateTime64" => Kind::Timestamp,
-        "Bool" | "String" | "FixedString" | "Enum8" | "Enum16" | "UID" => Kind::Text,
+        "Bool" | "String" | "FixedString" | "Enum8" | "Enum16" | "UUID" => Kind::Text,
         "Array" => Kind::Array,
         _ => Kind::Unknown,
     }
@@ -310,6 +315,21 @@ mod tests {
         assert_eq!(seen(b"", true), (Vec::new(), Ok(0)));
         let (rows, _) = seen(b"a\tb\tc\nBool\tNullable(Bool)\tNullable(Bool)\ntrue\tfalse\t\\N\n", true);
         assert_eq!(rows[1], r#""t" "f" Null"#);
+    }
+
+    #[test]
+    fn a_type_tells_the_kind_of_its_values() {
+        for (name, expected) in [
+            ("UUID", Kind::Text),
+            ("Int128", Kind::Integer),
+            ("UInt64", Kind::Integer),
+            ("Decimal(9, 2)", Kind::Decimal),
+            ("Array(UUID)", Kind::Array),
+            ("IPv4", Kind::Unknown),
+            ("UBool", Kind::Unknown),
+        ] {
+            assert_eq!(kind(name), expected, "{name}");
+        }
     }
 
     #[test]

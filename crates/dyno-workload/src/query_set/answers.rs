@@ -138,6 +138,7 @@ impl Answers {
                 digest_form: digest.form,
                 columns: Some(digest.columns),
                 late_decimals: Some(digest.late_decimals),
+                plain: digest.plain,
                 changed,
                 varies,
                 ..QueryAnswer::default()

@@ -576,6 +576,20 @@ fn values_are_compared_by_the_types_of_their_columns() {
     let run = ["run", types.as_str(), "--target", &postgres, "--target", &duck];
     let report = home.dyno(&[&run[..], &once].concat()).expect(0).report();
     assert_eq!(each(&report, "pg", "differs"), [&Value::Null], "{}", evidence(&report, "answer-differs"));
+    // Of more rows than are kept.
+    let padded = |last: &str| {
+        format!(
+            "SELECT CAST(CASE WHEN i = 1999 AND version() LIKE 'PostgreSQL%' THEN '{last}' ELSE 'A' END AS char(10)) AS a \
+             FROM generate_series(1, 2000) AS t (i)"
+        )
+    };
+    let [same, other] = ["A", "B"].map(padded);
+    let large = folder(&home, "large", &[("other", &other), ("same", &same)]);
+    let run = ["run", large.as_str(), "--target", &postgres, "--target", &duck];
+    let report = home.dyno(&[&run[..], &once].concat()).expect(0).report();
+    assert_eq!(each(&report, "pg", "compared"), [true, true]);
+    let differ: Vec<bool> = each(&report, "pg", "differs").iter().map(|it| !it.is_null()).collect();
+    assert_eq!(differ, [true, false], "{}", evidence(&report, "answer-differs"));
 }
 
 #[test]
