@@ -19,6 +19,7 @@ pub mod plan;
 mod quote;
 pub mod spec;
 mod speed_up;
+pub mod sql_text;
 pub mod statistics;
 pub mod store;
 mod summary;

@@ -8,6 +8,7 @@ use dyno_engine::request::QueryKind;
 use dyno_engine::workload::Workload;
 use dyno_results::answer;
 use dyno_results::event::QueryAnswer;
+use dyno_results::sql_text::directives;
 use dyno_target::connection::Connection;
 use thiserror::Error;
 
@@ -102,12 +103,12 @@ impl QueryFolder {
             }
             let kind = text::kind(&replaced.sql);
             let (mut sql, parameters) = (replaced.sql, replaced.values);
-            for said in text::directives(text) {
+            for said in directives(text) {
                 if !answer::SAID.contains(&said) {
                     return Err(QueryFolderError::Said { file: name.clone(), said: said.to_owned() });
                 }
                 // It is stored with the text, for all that is compared with the answer later.
-                if !sql.contains(said) {
+                if !directives(&sql).any(|it| it == said) {
                     sql.insert_str(0, &format!("-- {said}\n"));
                 }
             }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::text::{Piece, readable_pieces};
+use dyno_results::sql_text::{Piece, readable_pieces};
 
 /// A text with the values of its parameters.
 #[derive(Debug, PartialEq, Eq)]

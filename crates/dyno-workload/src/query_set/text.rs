@@ -3,6 +3,7 @@
 //! Pure.
 
 use dyno_engine::request::QueryKind;
+use dyno_results::sql_text::{Piece, never_ends, pieces};
 
 /// Words with which statements begin that read.
 const READ: [&str; 12] = [
@@ -23,15 +24,6 @@ const READ: [&str; 12] = [
 const WRITE: [&str; 5] = ["insert", "update", "delete", "merge", "replace"];
 /// Words of a statement that may write though it begins as if it only read.
 const WRITE_WITHIN: [&str; 6] = ["insert", "update", "delete", "merge", "into", "nextval"];
-
-/// What a piece of a text is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Piece {
-    Code,
-    Quoted,
-    Comment,
-    Semicolon,
-}
 
 /// Why a text is no query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,15 +46,6 @@ pub(super) fn statement(text: &str) -> Result<&str, NoQuery> {
     }
     // Quotes that never end: the server says it better.
     if several { Err(NoQuery::Several) } else { Ok(text.trim()) }
-}
-
-/// The comments of a text that say how answers to it are compared, without what precedes `dyno:`.
-pub(super) fn directives<'t>(text: &'t str) -> impl Iterator<Item = &'t str> {
-    let said = |(piece, text): (Piece, &'t str)| {
-        let bare = text.trim_start_matches(['-', '#', '/', '*', ' ', '\t']).trim_end_matches("*/").trim();
-        (piece == Piece::Comment && bare.starts_with("dyno:")).then_some(bare)
-    };
-    readable_pieces(text).into_iter().filter_map(said)
 }
 
 /// The statements of a text, without the semicolons between them; those that are empty are left out.
@@ -127,88 +110,6 @@ fn only<'t>(text: &'t str, pieces: &[(Piece, &'t str)]) -> Result<&'t str, Optio
         return Err(Some(NoQuery::Several));
     }
     Ok(text[from..to].trim())
-}
-
-/// The pieces of a text, read so that its quotes end if there is such a reading.
-pub(super) fn readable_pieces(text: &str) -> Vec<(Piece, &str)> {
-    let plain = pieces(text, false);
-    if never_ends(&plain) { pieces(text, true) } else { plain }
-}
-
-/// Whether the last quotes do not end.
-fn never_ends(pieces: &[(Piece, &str)]) -> bool {
-    pieces.last().is_some_and(|(piece, text)| *piece == Piece::Quoted && !is_closed(text))
-}
-
-/// Cuts a text into its pieces.
-fn pieces(text: &str, escapes: bool) -> Vec<(Piece, &str)> {
-    let mut found: Vec<(Piece, &str)> = Vec::new();
-    let (mut begun, mut at) = (0, 0);
-    while let Some(letter) = text[at..].chars().next() {
-        let rest = &text[at..];
-        // On a line of its own or before a statement; elsewhere it may be an operator.
-        let begins_line = || {
-            let before = text[..at].trim_end_matches([' ', '\t']);
-            before.is_empty() || before.ends_with('\n')
-        };
-        let piece = match letter {
-            ';' => Some((Piece::Semicolon, 1)),
-            '\'' | '"' | '`' => Some((Piece::Quoted, quoted(rest, letter, escapes))),
-            '$' if !text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_') => {
-                dollar_quoted(rest).map(|length| (Piece::Quoted, length))
-            }
-            '-' if rest.starts_with("--") => Some((Piece::Comment, behind(rest, 2, "\n"))),
-            '#' if begins_line() => Some((Piece::Comment, behind(rest, 1, "\n"))),
-            '/' if rest.starts_with("/*") => Some((Piece::Comment, behind(rest, 2, "*/"))),
-            _ => None,
-        };
-        let Some((piece, length)) = piece else {
-            at += letter.len_utf8();
-            continue;
-        };
-        if begun < at {
-            found.push((Piece::Code, &text[begun..at]));
-        }
-        found.push((piece, &rest[..length]));
-        at += length;
-        begun = at;
-    }
-    if begun < at {
-        found.push((Piece::Code, &text[begun..at]));
-    }
-    found
-}
-
-/// How long a text is up to the end of what `end` closes, which is looked for from `from` on.
-fn behind(text: &str, from: usize, end: &str) -> usize {
-    text[from..].find(end).map_or(text.len(), |found| from + found + end.len())
-}
-
-/// How long the quotes are with which a text begins. A doubled quote ends quotes and begins others, which comes to the same.
-fn quoted(text: &str, quote: char, escapes: bool) -> usize {
-    let mut letters = text.char_indices().skip(1);
-    while let Some((at, letter)) = letters.next() {
-        if letter == '\\' && escapes {
-            letters.next();
-        } else if letter == quote {
-            return at + 1;
-        }
-    }
-    text.len()
-}
-
-/// The same of `$$…$$` and `$tag$…$tag$`.
-fn dollar_quoted(text: &str) -> Option<usize> {
-    let tag = text[1..].find('$')?;
-    let (quote, name) = (&text[..tag + 2], &text[1..=tag]);
-    let is_tag = name.chars().all(|c| c.is_alphanumeric() || c == '_')
-        && !name.starts_with(|c: char| c.is_ascii_digit());
-    is_tag.then(|| behind(text, quote.len(), quote))
-}
-
-fn is_closed(quoted: &str) -> bool {
-    let quote = quoted.chars().next().unwrap_or_default();
-    quoted.len() > 1 && quoted.ends_with(quote)
 }
 
 #[cfg(test)]

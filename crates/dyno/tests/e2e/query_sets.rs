@@ -616,17 +616,19 @@ fn a_query_that_does_not_determine_its_rows_is_a_note() {
             ("any", "SELECT uid, n FROM hit LIMIT 10"),
             ("ties", "SELECT uid, count(*) AS c FROM hit GROUP BY uid ORDER BY c DESC LIMIT 10"),
             ("unique", "SELECT n FROM hit ORDER BY n LIMIT 10"),
+            ("value", "SELECT n, uid FROM hit WHERE n = ANY (ARRAY[6, 7])"),
         ],
     );
     let run = ["run", queries.as_str(), "--target", &postgres, "--target", &duck];
     let report = home.dyno(&[&run[..], &once].concat()).expect(0).report();
-    assert_eq!(each(&report, "pg", "differs"), [&Value::Null; 3]);
+    assert_eq!(each(&report, "pg", "differs"), [&Value::Null; 4]);
     assert!(evidence(&report, "answer-varies").contains("any: its LIMIT has no ORDER BY"));
-    // A server that has lost a row.
+    // A server that has lost a row, and has another value in one.
     value(&server, "query_ties", "DELETE FROM hit WHERE n = 5");
+    value(&server, "query_ties", "UPDATE hit SET uid = 60 WHERE n = 7");
     let report = home.dyno(&[&run[..], &once].concat()).expect(0).report();
     let differ: Vec<bool> = each(&report, "pg", "differs").iter().map(|it| !it.is_null()).collect();
-    assert_eq!(differ, [false, false, true], "{}", evidence(&report, "answer-differs"));
+    assert_eq!(differ, [false, false, true, true], "{}", evidence(&report, "answer-differs"));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The words and signs of a query's text, without comments.
 
+use crate::sql_text::{Piece, readable_pieces};
+
 /// A word, a number, a text in quotes or a sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Token<'a> {
@@ -12,6 +14,10 @@ impl Token<'_> {
     /// Whether it is this word, in small letters, without quotes.
     pub(super) fn is_word(self, word: &str) -> bool {
         self.text.eq_ignore_ascii_case(word)
+    }
+
+    pub(super) fn is_one_of(self, words: &[&str]) -> bool {
+        words.iter().any(|word| self.is_word(word))
     }
 
     /// Whether it begins with one of these.
@@ -27,7 +33,7 @@ impl Token<'_> {
 
     /// A number or a text.
     pub(super) fn is_value(self) -> bool {
-        self.text.starts_with(|c: char| c.is_ascii_digit() || c == '\'')
+        self.text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '\'' | '$'))
     }
 
     /// Whether it is the same name, whatever its quotes, or the same.
@@ -39,38 +45,32 @@ impl Token<'_> {
 
 /// Reads a text into its tokens.
 pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
-    let (mut found, mut depth, mut rest) = (Vec::new(), 0_usize, text);
+    let (mut found, mut depth) = (Vec::new(), 0);
+    for (piece, text) in readable_pieces(text) {
+        match piece {
+            Piece::Code => read_code(text, &mut depth, &mut found),
+            Piece::Quoted => found.push(Token { text, depth }),
+            Piece::Comment | Piece::Semicolon => {}
+        }
+    }
+    found
+}
+
+fn read_code<'a>(text: &'a str, depth: &mut usize, found: &mut Vec<Token<'a>>) {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+    let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
-        let behind =
-            |from: usize, end: &str| rest[from..].find(end).map_or(rest.len(), |at| from + at + end.len());
         let length = match first {
-            '-' if rest.starts_with("--") => {
-                rest = &rest[behind(2, "\n")..];
-                continue;
-            }
-            '/' if rest.starts_with("/*") => {
-                rest = &rest[behind(2, "*/")..];
-                continue;
-            }
-            c if c.is_whitespace() => {
-                rest = &rest[c.len_utf8()..];
-                continue;
-            }
-            '\'' | '"' | '`' => behind(1, &first.to_string()),
-            c if c.is_alphanumeric() || c == '_' => {
-                let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
-                rest.find(|c: char| !is_part(c)).unwrap_or(rest.len())
-            }
+            c if c.is_alphanumeric() || c == '_' => rest.find(|c: char| !is_part(c)).unwrap_or(rest.len()),
             c => c.len_utf8(),
         };
         if matches!(first, ')' | ']') {
-            depth = depth.saturating_sub(1);
+            *depth = depth.saturating_sub(1);
         }
-        found.push(Token { text: &rest[..length], depth });
+        found.push(Token { text: &rest[..length], depth: *depth });
         if matches!(first, '(' | '[') {
-            depth += 1;
+            *depth += 1;
         }
-        rest = &rest[length..];
+        rest = rest[length..].trim_start();
     }
-    found
 }
