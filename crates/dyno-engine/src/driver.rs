@@ -132,7 +132,8 @@ pub trait RowSink {
     /// The names of the columns of the rows that follow.
     fn columns(&mut self, names: &[&str]);
 
-    /// Of what kind the values of these columns are, before the first row; not called where that is not known.
+    /// Of what kind the values of these columns are, before the first row; not called where that is not known. Called again where
+    /// columns that had only NULL tell their kind later.
     fn kinds(&mut self, kinds: &[Kind]) {
         let _ = kinds;
     }

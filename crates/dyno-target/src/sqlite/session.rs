@@ -123,14 +123,15 @@ impl SqliteSession {
 fn take_rows(mut found: Rows<'_>, rows: &mut dyn RowSink) -> Result<u64, rusqlite::Error> {
     let mut count = 0;
     let wants_rows = rows.wants_rows();
+    let mut kinds = Vec::new();
     while let Some(row) = found.next()? {
         count += 1;
         if wants_rows {
             let columns = row.as_ref().column_count();
             let found: Vec<ValueRef<'_>> =
                 (0..columns).map(|at| row.get_ref(at)).collect::<Result<_, _>>()?;
-            if count == 1 {
-                rows.kinds(&found.iter().map(kind).collect::<Vec<_>>());
+            if settle(&mut kinds, &found) {
+                rows.kinds(&kinds);
             }
             let values: Vec<Value<'_>> = found.into_iter().map(value).collect();
             rows.row(&values);
@@ -139,7 +140,20 @@ fn take_rows(mut found: Rows<'_>, rows: &mut dyn RowSink) -> Result<u64, rusqlit
     Ok(count)
 }
 
-/// Columns have no types: the first value tells. Decimals are kept as floats, so that no number is taken for exact.
+/// Takes the kinds of columns from the first values that are not NULL; whether any is new.
+fn settle(kinds: &mut Vec<Kind>, values: &[ValueRef<'_>]) -> bool {
+    let is_first = kinds.is_empty();
+    kinds.resize(values.len(), Kind::Unknown);
+    let unknown = kinds.iter_mut().zip(values).filter(|(known, _)| **known == Kind::Unknown);
+    let mut is_new = is_first;
+    for (known, value) in unknown {
+        *known = kind(value);
+        is_new |= *known != Kind::Unknown;
+    }
+    is_new
+}
+
+/// Columns have no types: a value tells. Decimals are kept as floats, so that no number is taken for exact.
 fn kind(value: &ValueRef<'_>) -> Kind {
     match value {
         ValueRef::Null => Kind::Unknown,
@@ -256,5 +270,22 @@ fn name(failure: ffi::Error) -> &'static str {
         ErrorCode::AuthorizationForStatementDenied => "SQLITE_AUTH",
         ErrorCode::NotADatabase => "SQLITE_NOTADB",
         _ => "SQLITE_ERROR",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_value_that_is_not_null_tells_the_kind() {
+        let mut kinds = Vec::new();
+        let text = ValueRef::Text(b"a");
+        assert!(settle(&mut kinds, &[ValueRef::Null, ValueRef::Integer(1)]));
+        assert_eq!(kinds, [Kind::Unknown, Kind::Float]);
+        assert!(!settle(&mut kinds, &[ValueRef::Null, text]));
+        assert!(settle(&mut kinds, &[text, text]));
+        assert_eq!(kinds, [Kind::Text, Kind::Float]);
+        assert!(!settle(&mut kinds, &[ValueRef::Integer(1), ValueRef::Null]));
     }
 }

@@ -33,8 +33,15 @@ impl Answer {
         *self = Self { columns, ..Self::default() };
     }
 
-    /// The kind of the next column.
+    /// The kind of the next column. Behind the last comes the first again, of which only NULL was seen so far; the digest, once it
+    /// has begun, keeps what was known before.
     pub(super) fn kind(&mut self, kind: Kind) {
+        if self.digester.is_some() {
+            return;
+        }
+        if self.kinds.len() == self.columns {
+            self.kinds.clear();
+        }
         self.kinds.push(kind);
     }
 
@@ -267,5 +274,8 @@ mod tests {
         [Kind::Text, Kind::Padded, Kind::Binary].into_iter().for_each(|kind| answer.kind(kind));
         answer.row(Row::from(&Texts(&["NULL", "a  ", "a"]) as &dyn Fields), false);
         assert_eq!(answer.rows, [["'NULL'", "a", "\\x61"]]);
+        // Told anew.
+        [Kind::Text, Kind::Padded, Kind::Json].into_iter().for_each(|kind| answer.kind(kind));
+        assert_eq!(answer.kinds, [Kind::Text, Kind::Padded, Kind::Json]);
     }
 }
