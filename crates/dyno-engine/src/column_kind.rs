@@ -14,8 +14,10 @@ pub(crate) fn of_postgres(type_oid: u32) -> Kind {
         1700 => Kind::Decimal,
         // bpchar
         1042 => Kind::Padded,
-        // bool, "char", name, text, unknown, varchar, interval, bit, varbit, uuid
-        16 | 18 | 19 | 25 | 705 | 1043 | 1186 | 1560 | 1562 | 2950 => Kind::Text,
+        // bool
+        16 => Kind::Boolean,
+        // "char", name, text, unknown, varchar, interval, bit, varbit, uuid
+        18 | 19 | 25 | 705 | 1043 | 1186 | 1560 | 1562 | 2950 => Kind::Text,
         // bytea
         17 => Kind::Binary,
         // date, timestamp, timestamptz
@@ -24,9 +26,10 @@ pub(crate) fn of_postgres(type_oid: u32) -> Kind {
         1083 | 1266 => Kind::Time,
         // json, jsonb
         114 | 3802 => Kind::Json,
-        // Of the types above, in their order there.
-        1016 | 1005 | 1007 | 1028 | 1021 | 1022 | 1231 | 1014 | 1000 | 1002 | 1003 | 1009 | 1015 | 1187
-        | 1561 | 1563 | 2951 | 1001 | 1182 | 1115 | 1185 | 1183 | 1270 => Kind::Array,
+        // Of the types above, in their order there: of numbers, and of others.
+        1016 | 1005 | 1007 | 1028 | 1021 | 1022 | 1231 => Kind::NumberArray,
+        1000 | 1014 | 1002 | 1003 | 1009 | 1015 | 1187 | 1561 | 1563 | 2951 | 1001 | 1182 | 1115 | 1185
+        | 1183 | 1270 => Kind::Array,
         _ => Kind::Unknown,
     }
 }

@@ -309,11 +309,17 @@ impl Columns<'_> {
             [one_kind, other_kind] if one_kind.is_number() && other_kind.is_number() => {
                 same_value(one, other, self.tolerance)
             }
+            [Kind::Boolean, kind] if kind.is_number() => kind::as_number(one.as_bytes()) == other.as_bytes(),
+            [kind, Kind::Boolean] if kind.is_number() => one.as_bytes() == kind::as_number(other.as_bytes()),
             [one_kind, other_kind] if one_kind == other_kind => false,
             _ if [one, other].contains(&NULL) => false,
-            // Of a product that has no such type.
-            [Kind::Text, kind] => kind.keep(one.as_bytes()) == other,
-            [kind, Kind::Text] => kind.keep(other.as_bytes()) == one,
+            // Of a product that has no such type, or whose elements are not known.
+            [Kind::Text, kind] | [Kind::Array, kind @ Kind::NumberArray] => {
+                kind.keep(one.as_bytes()) == other
+            }
+            [kind, Kind::Text] | [kind @ Kind::NumberArray, Kind::Array] => {
+                kind.keep(other.as_bytes()) == one
+            }
             _ => false,
         }
     }
@@ -535,7 +541,10 @@ mod tests {
 
     #[test]
     fn values_are_compared_by_the_kinds_of_their_columns() {
-        use Kind::{Binary, Decimal, Float, Integer, Json, Padded, Text, Timestamp, Unknown};
+        use Kind::{
+            Array, Binary, Boolean, Decimal, Float, Integer, Json, NumberArray, Padded, Text, Timestamp,
+            Unknown,
+        };
         let same = |kinds: [Kind; 2], one, other| {
             let columns = Columns { kinds: [&[], &[]], tolerance: Tolerance::Engines };
             let is_same = columns.same(kinds, one, other);
@@ -553,6 +562,10 @@ mod tests {
             ([Decimal, Float], "21615929300.24", "21615929300.240002"),
             ([Float, Float], "109418418.41", "109418418.41000001"),
             ([Integer, Float], "3", "3.0"),
+            ([Boolean, Integer], "f", "0"),
+            ([Boolean, Float], "t", "1"),
+            ([Boolean, Text], "t", "t"),
+            ([Array, NumberArray], "{1.50}", "{1.5}"),
             ([Text, Padded], "A  ", "A"),
             ([Text, Timestamp], "2020-01-02 00:00:00", "2020-01-02"),
             ([Text, Binary], "ab", "\\x6162"),
@@ -569,6 +582,12 @@ mod tests {
             ([Decimal, Decimal], "NULL", "0"),
             ([Decimal, Integer], "3.001", "3"),
             ([Decimal, Float], "1.5", "1.51"),
+            ([Boolean, Integer], "f", "1"),
+            ([Boolean, Integer], "t", "2"),
+            ([Boolean, Integer], "NULL", "0"),
+            ([Boolean, Boolean], "t", "f"),
+            ([Boolean, Text], "t", "1"),
+            ([Array, Array], "{1.50}", "{1.5}"),
             ([Text, Text], "1.10", "1.1"),
             ([Text, Text], "1e5", "100000"),
             ([Text, Text], " a", "a"),

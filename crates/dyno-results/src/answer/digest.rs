@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::kind::is_plain;
+use super::kind::{as_number, is_plain};
 use super::number::{DECIMAL_DIGITS_MAX, Number, without_zeros};
 use super::{DECIMAL_SHARE, FLOAT_SHARE, Kind, LEAST, cut_off};
 use crate::fnv1a;
@@ -264,6 +264,7 @@ impl Digester {
     /// The next value of the row, as [`Kind::keep`] leaves it.
     pub fn value(&mut self, value: &[u8]) {
         let (hash, place) = self.row;
+        let value = if self.digest.kind(place) == Kind::Boolean { as_number(value) } else { value };
         self.settle(place, value);
         if let Some(plain) = self.digest.plain.get_mut(place).filter(|plain| **plain) {
             *plain = is_plain(value);
@@ -583,6 +584,19 @@ mod tests {
         assert_eq!(of(Kind::Text, "1.10").is_like(&of(Kind::Text, "1.1")), Some(false));
         assert_eq!(of(Kind::Text, "1e5").is_like(&of(Kind::Text, "100000")), Some(false));
         assert_eq!(of(Kind::Text, "1.10").is_like(&of(Kind::Text, "1.10")), Some(true));
+    }
+
+    #[test]
+    fn booleans_are_numbers_where_there_are_none() {
+        let of = |kind, number, last| of_kind(kind, number, last);
+        let booleans = of(Kind::Boolean, "t", "f");
+        for kind in [Kind::Integer, Kind::Float] {
+            assert_eq!(booleans.is_like(&of(kind, "1", "0")), Some(true));
+            assert_eq!(booleans.is_like(&of(kind, "1", "1")), Some(false));
+            assert_eq!(booleans.is_like(&of(kind, "1", "NULL")), Some(false));
+        }
+        assert_eq!(booleans.is_like(&of(Kind::Boolean, "t", "t")), Some(false));
+        assert_eq!(booleans.is_like(&of(Kind::Text, "t", "f")), None);
     }
 
     #[test]

@@ -8,14 +8,16 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{normal, shortened};
+use super::{normal, number, shortened};
 
 /// Of what kind the values of a column are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// A text, or what is nothing but its text: a Boolean, a UUID, an interval, bits.
+    /// A text, or what is nothing but its text: a UUID, an interval, bits.
     Text,
+    /// `t` or `f`; 1 or 0 on products that have no Booleans.
+    Boolean,
     /// A text of fixed length: blanks at its end do not count.
     Padded,
     Integer,
@@ -31,6 +33,8 @@ pub enum Kind {
     Json,
     /// In braces or brackets.
     Array,
+    /// The same of numbers only.
+    NumberArray,
     /// Not known: a value is what it looks like.
     #[default]
     #[serde(other)]
@@ -50,7 +54,8 @@ impl Kind {
 
     /// Whether values of the two are hashed alike.
     pub(super) fn is_hashed_like(self, other: Self) -> bool {
-        self == other || (self.is_number() && other.is_number())
+        let is_number = |kind: Self| kind.is_number() || kind == Self::Boolean;
+        self == other || (is_number(self) && is_number(other))
     }
 
     /// Whether values of the two are hashed alike that are plain.
@@ -86,11 +91,12 @@ impl Kind {
         match self {
             Self::Text => quoted_null(text),
             Self::Padded => quoted_null(text.trim_end_matches(' ')),
-            Self::Integer | Self::Decimal | Self::Float | Self::Binary => text.into(),
+            Self::Boolean | Self::Integer | Self::Decimal | Self::Float | Self::Binary => text.into(),
             Self::Time => time(text),
             Self::Timestamp | Self::Unknown => normal(text).into(),
             Self::Json => json(text).map_or(text.into(), Cow::Owned),
-            Self::Array => array(text).map_or(text.into(), Cow::Owned),
+            Self::Array => array(text, write_element).map_or(text.into(), Cow::Owned),
+            Self::NumberArray => array(text, write_number).map_or(text.into(), Cow::Owned),
         }
     }
 }
@@ -172,39 +178,64 @@ fn write_json(text: &str, to: &mut String) -> serde_json::Result<()> {
     Ok(())
 }
 
+/// A Boolean as products have it that have only numbers.
+pub(super) fn as_number(boolean: &[u8]) -> &[u8] {
+    match boolean {
+        b"t" => b"1",
+        b"f" => b"0",
+        other => other,
+    }
+}
+
 /// `{1,NULL,"a b"}`, whether it comes so or as `[1, NULL, 'a b']`; `None` of what is no array.
-fn array(text: &str) -> Option<String> {
+fn array(text: &str, write: fn(&str, &mut String)) -> Option<String> {
     let mut written = String::with_capacity(text.len());
     // Lower bounds: `[0:1]={1,2}`.
     let text = text.split_once("]={").map_or(text.into(), |(_, rest)| Cow::Owned(format!("{{{rest}")));
+    // PostgreSQL, which has the braces, quotes neither brackets nor single quotes.
+    let has_braces = text.starts_with('{');
+    let [open, close] = if has_braces { ['{', '}'] } else { ['[', ']'] };
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
         match c {
-            '{' | '[' => written.push('{'),
-            '}' | ']' => written.push('}'),
+            c if c == open => written.push('{'),
+            c if c == close => written.push('}'),
             ',' => written.push(','),
             ' ' => {}
-            '"' | '\'' => {
-                let mut element = String::new();
-                loop {
-                    match rest.next()? {
-                        '\\' => element.push(rest.next()?),
-                        end if end == c => break,
-                        other => element.push(other),
-                    }
-                }
-                write_element(&element, &mut written);
-            }
+            '\'' | '"' if c == '"' || !has_braces => write(&quoted(&mut rest, c)?, &mut written),
             first => {
                 let mut element = String::from(first);
-                while let Some(next) = rest.next_if(|c| !matches!(c, ',' | '}' | ']')) {
+                while let Some(next) = rest.next_if(|c| *c != ',' && *c != close) {
                     element.push(next);
                 }
-                written.push_str(&element);
+                match element.trim_end() {
+                    "NULL" => written.push_str("NULL"),
+                    element => write(element, &mut written),
+                }
             }
         }
     }
     written.starts_with('{').then_some(written)
+}
+
+/// The rest of an element in quotes.
+fn quoted(rest: &mut impl Iterator<Item = char>, quote: char) -> Option<String> {
+    let mut element = String::new();
+    loop {
+        match rest.next()? {
+            '\\' => element.push(rest.next()?),
+            end if end == quote => return Some(element),
+            other => element.push(other),
+        }
+    }
+}
+
+/// An element that is a number.
+fn write_number(element: &str, to: &mut String) {
+    match number::plain(element) {
+        Some(number) => to.push_str(&number),
+        None => write_element(element, to),
+    }
 }
 
 /// An element of an array, in quotes where it needs them.
@@ -247,6 +278,12 @@ mod tests {
             (Kind::Array, "[1, 2, NULL]", "{1,2,NULL}"),
             (Kind::Array, "['a','b c','it\\'s']", r#"{a,"b c","it's"}"#),
             (Kind::Array, "[[1,2],[3,4]]", "{{1,2},{3,4}}"),
+            // As PostgreSQL writes it, and as a driver of ADBC does.
+            (Kind::Array, r#"{a,"b c",it's}"#, r#"{a,"b c","it's"}"#),
+            (Kind::Array, "{'a,[b]}", r#"{"'a","[b]"}"#),
+            (Kind::NumberArray, "{1.5,2.25,NULL}", "{1.50,2.250,NULL}"),
+            (Kind::NumberArray, "{0.1,1e+20}", "{0.1,100000000000000000000}"),
+            (Kind::NumberArray, "{{1e-7},{NaN},{-inf}}", "[[0.00000010], [nan], [-Infinity]]"),
             (Kind::Array, "[0:1]={1,2}", "{1,2}"),
             (Kind::Binary, "\\x6162", "ab"),
         ] {
@@ -273,6 +310,11 @@ mod tests {
             (Kind::Array, "{NULL}", "{\"NULL\"}"),
             (Kind::Array, "{}", "{\"\"}"),
             (Kind::Array, "{{1},{2}}", "{1,2}"),
+            (Kind::Array, "{1.10}", "{1.1}"),
+            (Kind::NumberArray, "{12345678901234567890.12}", "{12345678901234567890.13}"),
+            (Kind::NumberArray, "{1}", "{-1}"),
+            (Kind::NumberArray, "{NULL}", "{0}"),
+            (Kind::NumberArray, "{1,2}", "{12}"),
         ] {
             assert_ne!(kept(kind, one), kept(kind, other), "{kind:?}");
         }

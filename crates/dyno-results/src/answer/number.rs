@@ -69,6 +69,39 @@ pub(super) fn without_zeros(text: &[u8]) -> &[u8] {
     text.strip_suffix(b".").unwrap_or(text)
 }
 
+/// An exact number as it has no other form, or the only name of one that is not finite.
+pub(super) fn plain(text: &str) -> Option<String> {
+    exact(text)
+        .or_else(|| text.parse::<f64>().ok().filter(|number| !number.is_finite()).map(|it| it.to_string()))
+}
+
+fn exact(text: &str) -> Option<String> {
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = [whole, fraction].concat();
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let without_start = digits.trim_start_matches('0');
+    let digits_before = whole.len().cast_signed() - (digits.len() - without_start.len()).cast_signed();
+    let before = exponent.parse::<isize>().ok()?.checked_add(digits_before)?;
+    let digits = without_start.trim_end_matches('0');
+    let sign = if text.starts_with('-') && !digits.is_empty() { "-" } else { "" };
+    Some(format!("{sign}{}", placed(digits, before)))
+}
+
+/// Digits, so many of which are before the point.
+fn placed(digits: &str, before: isize) -> String {
+    match usize::try_from(before) {
+        _ if digits.is_empty() => "0".to_owned(),
+        _ if before.unsigned_abs() > PLAIN_MAX => format!("0.{digits}e{before}"),
+        Ok(before) if before >= digits.len() => format!("{digits:0<before$}"),
+        Ok(before) if before > 0 => format!("{}.{}", &digits[..before], &digits[before..]),
+        _ => format!("0.{}{digits}", "0".repeat(before.unsigned_abs())),
+    }
+}
+
 fn zeros_at_end(text: &[u8]) -> u32 {
     text.iter().rev().take_while(|byte| **byte == b'0').count() as u32
 }
@@ -77,6 +110,8 @@ fn zeros_at_end(text: &[u8]) -> u32 {
 pub(super) const DECIMAL_DIGITS_MAX: u32 = 6;
 /// An integer of so many digits is exact as a float.
 const DIGITS_MAX: usize = 15;
+/// Numbers that have more digits before the point, or more zeros behind it, have an exponent.
+const PLAIN_MAX: usize = 40;
 const POWERS: [f64; DIGITS_MAX + 1] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
@@ -118,6 +153,28 @@ mod tests {
                 Some(Number { value, printed, significant }),
                 "{text}"
             );
+        }
+    }
+
+    #[test]
+    fn an_exact_number_has_one_form() {
+        for (text, expected) in [
+            ("1.50", "1.5"),
+            ("-0.0", "0"),
+            ("007", "7"),
+            ("1.25e1", "12.5"),
+            ("1e+20", "100000000000000000000"),
+            ("0.00125", "0.00125"),
+            ("-1.25e-3", "-0.00125"),
+            (".5", "0.5"),
+            ("1e300", "0.1e301"),
+            ("10e-300", "0.1e-298"),
+            ("Infinity", "inf"),
+        ] {
+            assert_eq!(plain(text).as_deref(), Some(expected), "{text}");
+        }
+        for text in ["", "-", ".", "1.2.3", "--1", "1e", "1e99999999999999999999", "a"] {
+            assert_eq!(exact(text), None, "{text}");
         }
     }
 

@@ -47,16 +47,19 @@ fn kind(field: &Field) -> Kind {
         Type::Decimal32(..) | Type::Decimal64(..) | Type::Decimal128(..) | Type::Decimal256(..) => {
             Kind::Decimal
         }
-        Type::Boolean
-        | Type::Utf8
-        | Type::LargeUtf8
-        | Type::Utf8View
-        | Type::Dictionary(..)
-        | Type::Interval(_) => Kind::Text,
+        Type::Boolean => Kind::Boolean,
+        Type::Utf8 | Type::LargeUtf8 | Type::Utf8View | Type::Dictionary(..) | Type::Interval(_) => {
+            Kind::Text
+        }
         Type::Binary | Type::LargeBinary | Type::BinaryView | Type::FixedSizeBinary(_) => Kind::Binary,
         Type::Date32 | Type::Date64 | Type::Timestamp(..) => Kind::Timestamp,
         Type::Time32(_) | Type::Time64(_) => Kind::Time,
-        Type::List(_) | Type::LargeList(_) | Type::FixedSizeList(..) => Kind::Array,
+        Type::List(element) | Type::LargeList(element) | Type::FixedSizeList(element, _) => {
+            match kind(element) {
+                element if element.is_number() || element == Kind::NumberArray => Kind::NumberArray,
+                _ => Kind::Array,
+            }
+        }
         _ => Kind::Unknown,
     }
 }

@@ -189,9 +189,19 @@ fn kind(name: &str) -> Kind {
         "Float32" | "Float64" => Kind::Float,
         "Decimal" => Kind::Decimal,
         "Date" | "Date32" | "DateTime" | "DateTime64" => Kind::Timestamp,
-        "Bool" | "String" | "FixedString" | "Enum8" | "Enum16" | "UUID" => Kind::Text,
-        "Array" => Kind::Array,
+        "Bool" => Kind::Boolean,
+        "String" | "FixedString" | "Enum8" | "Enum16" | "UUID" => Kind::Text,
+        "Array" => array_kind(name),
         _ => Kind::Unknown,
+    }
+}
+
+/// By the type of its elements, which may be arrays.
+fn array_kind(name: &str) -> Kind {
+    let element = name.strip_prefix("Array(").and_then(|it| it.strip_suffix(')')).unwrap_or_default();
+    match kind(&plain_type(element.as_bytes())) {
+        element if element.is_number() || element == Kind::NumberArray => Kind::NumberArray,
+        _ => Kind::Array,
     }
 }
 
@@ -325,6 +335,8 @@ mod tests {
             ("UInt64", Kind::Integer),
             ("Decimal(9, 2)", Kind::Decimal),
             ("Array(UUID)", Kind::Array),
+            ("Array(Array(Nullable(Decimal(9, 2))))", Kind::NumberArray),
+            ("Bool", Kind::Boolean),
             ("IPv4", Kind::Unknown),
             ("UBool", Kind::Unknown),
         ] {

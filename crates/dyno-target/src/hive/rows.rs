@@ -44,8 +44,9 @@ pub(super) fn hand_on_names(metadata: &Item, rows: &mut dyn RowSink) {
 fn kind(column: &Item) -> Kind {
     let entries = column.list(&[2, 1]);
     match entries.first().and_then(|entry| entry.at(&[1, 1])) {
-        // A Boolean and all strings but CHAR.
-        Some(Item::I32(0 | 7 | 18)) => Kind::Text,
+        Some(Item::I32(0)) => Kind::Boolean,
+        // All strings but CHAR.
+        Some(Item::I32(7 | 18)) => Kind::Text,
         Some(Item::I32(1..=4)) => Kind::Integer,
         Some(Item::I32(5 | 6)) => Kind::Float,
         Some(Item::I32(8 | 17)) => Kind::Timestamp,

@@ -546,13 +546,25 @@ fn other_on_postgres(one: &str, other: &str) -> String {
 fn values_are_compared_by_the_types_of_their_columns() {
     let (Some(server), Some(library)) = (shared(), duckdb_library()) else { return };
     let home = Home::new();
-    let same =
-        "SELECT CAST(12.50 AS DECIMAL(9, 2)) AS a, ' a ' AS b, 'NULL' AS c, NULL AS d, 3 AS e, 1.5 / 7 AS f";
-    let others =
-        [("100.25", "100.26"), ("21615929300.24", "21615929280.24"), ("'1.10'", "'1.1'"), ("'a '", "'a'")];
+    let same = "SELECT CAST(12.50 AS DECIMAL(9, 2)) AS a, ' a ' AS b, 'NULL' AS c, NULL AS d, 3 AS e, 1.5 / 7 AS f, \
+                1 = 1 AS g, 1 = 2 AS h";
+    let others = [
+        ("100.25", "100.26"),
+        ("21615929300.24", "21615929280.24"),
+        ("'1.10'", "'1.1'"),
+        ("'a '", "'a'"),
+        ("1 = 1", "1 = 2"),
+    ];
     let others = others.map(|(one, other)| other_on_postgres(one, other));
-    let [cent, sum, digits, blank] = others.each_ref().map(String::as_str);
-    let queries = [("blank", blank), ("cent", cent), ("digits", digits), ("same", same), ("sum", sum)];
+    let [cent, sum, digits, blank, truth] = others.each_ref().map(String::as_str);
+    let queries = [
+        ("blank", blank),
+        ("cent", cent),
+        ("digits", digits),
+        ("same", same),
+        ("sum", sum),
+        ("truth", truth),
+    ];
     let common = folder(&home, "common", &queries);
     let postgres = format!("pg={}", database(&server, "query_types"));
     let duck = format!("duck=duckdb:{}?driver={}", home.path("duck.db").display(), library.display());
@@ -565,13 +577,14 @@ fn values_are_compared_by_the_types_of_their_columns() {
         let differ: Vec<bool> = each(&report, "pg", "differs").iter().map(|it| !it.is_null()).collect();
         assert_eq!(
             differ,
-            [true, true, true, false, true],
+            [true, true, true, false, true, true],
             "{target}: {}",
             evidence(&report, "answer-differs")
         );
     }
     let types = "SELECT CAST('12:34:56.5' AS time), INTERVAL '14 months 3 days 04:05:06.7', CAST('infinity' AS timestamp), \
-                 ARRAY['a b', NULL, 'NULL'], CAST('abc' AS bytea), CAST('{\"b\": 1, \"a\": [1, 2]}' AS json)";
+                 ARRAY['a b', NULL, 'NULL'], CAST('abc' AS bytea), CAST('{\"b\": 1, \"a\": [1, 2]}' AS json), \
+                 ARRAY['it''s', 'a, b', '[c'], CAST(ARRAY[1.50, 2.25] AS numeric[]), CAST(ARRAY[0.1, 1e20] AS float8[])";
     let types = folder(&home, "types", &[("types", types)]);
     let run = ["run", types.as_str(), "--target", &postgres, "--target", &duck];
     let report = home.dyno(&[&run[..], &once].concat()).expect(0).report();
