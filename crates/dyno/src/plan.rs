@@ -84,6 +84,17 @@ pub(crate) enum LoadSource {
     Queries(QueryFolder),
 }
 
+impl LoadSource {
+    /// The values of variables that it does not use, by name.
+    pub(crate) fn unused(&self) -> &[String] {
+        match self {
+            Self::Family(_) => &[],
+            Self::Script(script) => script.unused(),
+            Self::Queries(folder) => folder.unused(),
+        }
+    }
+}
+
 impl Plan {
     /// Decides what the specification leaves open. `seed` is used where it names none.
     pub(crate) fn resolve(mut asked: RunSpec, seed: u64) -> Result<Self, Failure> {

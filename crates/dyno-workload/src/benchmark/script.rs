@@ -10,7 +10,9 @@ use dyno_target::connection::Connection;
 use super::{Baseline, Benchmark, BenchmarkError, Dataset, Progress, Series, SeriesLoad, Site};
 use crate::pgbench::console::Console;
 use crate::pgbench::load::{LoadOptions, PgbenchLoad, WeightedScript};
-use crate::script::{Kind, Names, Protocol, Script, ScriptError, Undefined, parse, undefined};
+use crate::script::{
+    Kind, Names, Protocol, Script, ScriptError, Undefined, parse, parse_with_text, undefined,
+};
 
 /// Beginnings of statements that read, unless another word of them writes.
 const READ: [&str; 8] = ["select", "with", "values", "table", "show", "explain", "begin", "commit"];
@@ -26,6 +28,8 @@ pub struct SqlScript {
     text: String,
     /// Variables and their values, in the order of the names.
     defines: Vec<(String, String)>,
+    /// Those of them that no command uses.
+    unused: Vec<String>,
 }
 
 /// Why a text is no script, or cannot be run as one.
@@ -38,8 +42,6 @@ pub enum SqlScriptError {
         "{file}:{}: the variable :{} {}", .undefined.line, .undefined.name, what_to_do(.undefined)
     )]
     Undefined { file: String, undefined: Undefined },
-    #[error("no command of {file} uses the variable {name}, for which -D {name}=… gives a value")]
-    Unused { file: String, name: String },
 }
 
 fn what_to_do(Undefined { name, nearest, later, .. }: &Undefined) -> String {
@@ -49,7 +51,7 @@ fn what_to_do(Undefined { name, nearest, later, .. }: &Undefined) -> String {
     }
     format!(
         "has no value{nearest}: set it with \\set {name} … above, or give it with -D {name}=VALUE; a colon that begins no \
-         variable has a blank, a digit or a second colon behind it"
+         variable has a blank, a digit or a second colon behind it, or stands in quotes"
     )
 }
 
@@ -65,19 +67,25 @@ impl SqlScript {
     /// `values` are what its variables begin with, by name, beside those that pgbench sets itself.
     ///
     /// # Errors
-    /// The text is no script, a variable in it has no value where it is used, or none is called as a value is.
+    /// The text is no script, or a variable in it has no value where it is used.
     pub fn new(name: &str, text: &str, values: &BTreeMap<String, String>) -> Result<Self, SqlScriptError> {
         let mut names = Names::new();
-        let script = parse(name, text.as_bytes(), Protocol::Simple, &mut names)
+        let given: Vec<&str> = values.keys().map(String::as_str).collect();
+        let script = parse_with_text(name, text, Protocol::Simple, &mut names, &given)
             .map_err(|error| SqlScriptError::Script(name.to_owned(), error))?;
         let file = || name.to_owned();
-        if let Some(name) = values.keys().find(|name| names.find(name).is_none()) {
-            return Err(SqlScriptError::Unused { file: file(), name: name.clone() });
-        }
-        if let Some(undefined) = undefined(&script, &names, values.keys().map(String::as_str)) {
+        if let Some(undefined) = undefined(&script, &names, given) {
             return Err(SqlScriptError::Undefined { file: file(), undefined });
         }
-        Ok(Self { name: file(), text: text.to_owned(), defines: values.clone().into_iter().collect() })
+        let unused = values.keys().filter(|name| names.find(name).is_none()).cloned().collect();
+        let defines = values.clone().into_iter().collect();
+        Ok(Self { name: file(), text: text.to_owned(), defines, unused })
+    }
+
+    /// The values that no command uses, by name.
+    #[must_use]
+    pub fn unused(&self) -> &[String] {
+        &self.unused
     }
 
     #[must_use]
@@ -110,8 +118,10 @@ impl SqlScript {
         (tries_max, seed): (u32, u64),
     ) -> Result<Box<dyn SeriesLoad>, BenchmarkError> {
         let mut names = Names::new();
-        let script = parse(&self.name, self.text.as_bytes(), protocol, &mut names)?;
+        let given: Vec<&str> = self.defines.iter().map(|(name, _)| name.as_str()).collect();
+        let script = parse_with_text(&self.name, &self.text, protocol, &mut names, &given)?;
         let name = self.name.clone();
+        let texts = script.texts(&names);
         let scripts = vec![WeightedScript { script: Script { name, ..script }, weight: 1 }];
         let options = LoadOptions {
             defines: self.defines.clone(),
@@ -130,18 +140,14 @@ impl SqlScript {
         let Ok(workload) = PgbenchLoad::new(scripts, names, options, 1, Arc::default(), silent) else {
             unreachable!("it has no log that could not be opened")
         };
-        Ok(Box::new(ScriptLoad {
-            workload: Arc::new(workload),
-            writes: self.writes(),
-            text: self.text.clone(),
-        }))
+        Ok(Box::new(ScriptLoad { workload: Arc::new(workload), writes: self.writes(), texts }))
     }
 }
 
 struct ScriptLoad {
     workload: Arc<PgbenchLoad>,
     writes: bool,
-    text: String,
+    texts: Vec<String>,
 }
 
 impl SeriesLoad for ScriptLoad {
@@ -154,7 +160,7 @@ impl SeriesLoad for ScriptLoad {
     }
 
     fn changing_statements(&self) -> Vec<String> {
-        vec![self.text.clone()]
+        self.texts.clone()
     }
 
     /// Nothing is known of its tables.
@@ -243,7 +249,11 @@ mod tests {
         assert_eq!(read("SELECT substring(v, 1, :len) FROM t;", &["len"]), Ok(()));
         let late = read("SELECT :len;\n\\set len 1", &[]).unwrap_err();
         assert_eq!(late, "./x.sql:1: the variable :len is used before it gets a value");
-        let unused = read("SELECT :len;", &["len", "lenn"]).unwrap_err();
-        assert!(unused.contains("no command of ./x.sql uses the variable lenn"), "{unused}");
+        let quoted = read("\\set aid 1\nSELECT to_char(ts, 'HH24:MI'), 'is:aidd';", &[]).unwrap_err();
+        assert!(quoted.starts_with("./x.sql:2: the variable :aidd") && quoted.contains(":aid?"), "{quoted}");
+        assert_eq!(read("SELECT to_char(ts, 'HH24:MI:SS'), '{\"a\":true}'::json;", &[]), Ok(()));
+        let values = ["len", "lenn"].map(|name| (name.to_owned(), "5".to_owned()));
+        let script = SqlScript::new("./x.sql", "SELECT :len;", &BTreeMap::from(values)).unwrap();
+        assert_eq!(script.unused(), ["lenn"]);
     }
 }

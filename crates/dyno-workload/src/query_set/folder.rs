@@ -30,6 +30,8 @@ pub struct QueryFolder {
     names: Vec<String>,
     /// In the same order.
     queries: Arc<[Query]>,
+    /// The values that no query has a parameter for, by name.
+    unused: Vec<String>,
 }
 
 /// Why texts are no query set.
@@ -56,8 +58,6 @@ pub enum QueryFolderError {
         answer::SAID[0], answer::SAID[1]
     )]
     Said { file: String, said: String },
-    #[error("no query has a parameter :{0}, for which -D {0}=… gives a value")]
-    Unused(String),
 }
 
 impl QueryFolder {
@@ -119,10 +119,14 @@ impl QueryFolder {
             let mut used = queries.iter().flat_map(|query| &query.parameters);
             used.any(|value| value.split_once('=').is_some_and(|(of, _)| of == name))
         };
-        if let Some(unused) = values.keys().find(|name| !is_used(name)) {
-            return Err(QueryFolderError::Unused(unused.clone()));
-        }
-        Ok(Self { names: texts.keys().cloned().collect(), queries })
+        let unused = values.keys().filter(|name| !is_used(name)).cloned().collect();
+        Ok(Self { names: texts.keys().cloned().collect(), queries, unused })
+    }
+
+    /// The values that no query has a parameter for, by name.
+    #[must_use]
+    pub fn unused(&self) -> &[String] {
+        &self.unused
     }
 
     /// Queries of a pass.
@@ -224,8 +228,8 @@ mod tests {
             refused(&[("n", "5"), ("day", "a\\")])
                 .starts_with("a.sql has :'day' in line 3, whose value has a")
         );
-        let unused = refused(&[("n", "5"), ("day", "x"), ("dya", "x")]);
-        assert_eq!(unused, "no query has a parameter :dya, for which -D dya=… gives a value");
+        let other = with_values(&texts, &[("n", "5"), ("day", "x"), ("dya", "x")]).unwrap();
+        assert_eq!(other.unused(), ["dya"]);
     }
 
     #[test]

@@ -23,7 +23,7 @@ use dyno_results::event::QueryAnswer;
 use crate::benchmark::{FailedQuery, NamedQuery, QueryUnderWay};
 
 pub use folder::{QueryFolder, QueryFolderError};
-pub(crate) use text::statements;
+pub(crate) use text::{quoted, statements};
 
 use answers::{Answer, Answers};
 use failures::Failures;

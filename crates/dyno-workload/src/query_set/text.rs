@@ -2,8 +2,10 @@
 //! differ in whether a backslash in quotes takes away the meaning of the letter behind it; what holds for one reading does.
 //! Pure.
 
+use std::ops::Range;
+
 use dyno_engine::request::QueryKind;
-use dyno_results::sql_text::{Piece, never_ends, pieces};
+use dyno_results::sql_text::{Piece, never_ends, pieces, readable_pieces};
 
 /// Words with which statements begin that read.
 const READ: [&str; 12] = [
@@ -46,6 +48,17 @@ pub(super) fn statement(text: &str) -> Result<&str, NoQuery> {
     }
     // Quotes that never end: the server says it better.
     if several { Err(NoQuery::Several) } else { Ok(text.trim()) }
+}
+
+/// Where a text has quotes and comments.
+pub(crate) fn quoted(text: &str) -> Vec<Range<usize>> {
+    let mut at = 0;
+    let places = readable_pieces(text).into_iter().map(|(piece, text)| {
+        at += text.len();
+        (piece, at - text.len()..at)
+    });
+    let is_one = |piece| matches!(piece, Piece::Quoted | Piece::Comment);
+    places.filter_map(|(piece, place)| is_one(piece).then_some(place)).collect()
 }
 
 /// The statements of a text, without the semicolons between them; those that are empty are left out.

@@ -11,6 +11,7 @@ mod meta;
 mod names;
 mod operand;
 mod parse;
+mod quoted;
 pub mod random;
 pub mod seeds;
 mod source;
@@ -26,6 +27,7 @@ pub use expression::{Context, Program};
 pub use names::{Names, Slot};
 pub use operand::{Operand, SleepUnit, shell_command, sleep_us};
 pub use parse::parse;
+pub use quoted::parse_with_text;
 pub use sql::{Gset, Sql};
 pub use undefined::{Undefined, undefined};
 pub use value::Value;
@@ -37,6 +39,21 @@ pub struct Script {
     pub name: String,
     /// In the script's order, one for each of pgbench's: their indices appear in messages and in `-r`.
     pub commands: Vec<Command>,
+}
+
+impl Script {
+    /// What may reach a server: its SQL, statement by statement, and the command lines for the shell.
+    #[must_use]
+    pub fn texts(&self, names: &Names) -> Vec<String> {
+        let text = |command: &Command| match &command.kind {
+            Kind::Sql(sql) => Some(sql.written(names)),
+            Kind::SetShell { words, .. } | Kind::Shell { words } => {
+                Some(words.iter().map(|word| word.written(names)).collect::<Vec<_>>().join(" "))
+            }
+            _ => None,
+        };
+        self.commands.iter().filter_map(text).collect()
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]

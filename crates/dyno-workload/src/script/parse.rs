@@ -20,10 +20,8 @@ pub fn parse(name: &str, text: &[u8], mode: Protocol, names: &mut Names) -> Resu
     loop {
         let stretch = scanner.next(&mut source);
         if !stretch.text.is_empty() {
-            let sql = Sql::new(&stretch.text, mode, names).ok_or_else(|| {
-                let text = String::from_utf8_lossy(&stretch.text);
-                ScriptError(format!("statement has too many arguments (maximum is {PARAMETERS_MAX}): {text}"))
-            })?;
+            let sql = Sql::new(&stretch.text, mode, names)
+                .ok_or_else(|| too_many(&String::from_utf8_lossy(&stretch.text)))?;
             let (first_line, line) = (first_line(&stretch.text), source.line(stretch.offset));
             commands.push(Command { first_line, line, kind: Kind::Sql(sql) });
         }
@@ -45,6 +43,10 @@ pub fn parse(name: &str, text: &[u8], mode: Protocol, names: &mut Names) -> Resu
     }
     link(name, &mut commands)?;
     Ok(Script { name: name.to_owned(), commands })
+}
+
+pub(super) fn too_many(text: &str) -> ScriptError {
+    ScriptError(format!("statement has too many arguments (maximum is {PARAMETERS_MAX}): {text}"))
 }
 
 fn first_line(text: &[u8]) -> String {

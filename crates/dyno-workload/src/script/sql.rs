@@ -31,7 +31,11 @@ pub(super) const PARAMETERS_MAX: usize = 255;
 impl Sql {
     /// `None` if there are too many variables for parameters.
     pub(super) fn new(text: &[u8], mode: Protocol, names: &mut Names) -> Option<Self> {
-        let pieces = cut(text, names);
+        Self::of_pieces(cut(text, names), mode)
+    }
+
+    /// The same of texts and variables side by side.
+    pub(super) fn of_pieces(pieces: Vec<Operand>, mode: Protocol) -> Option<Self> {
         let nothing =
             Self { pieces: Box::default(), text: Box::default(), parameters: Box::default(), gset: None };
         if mode == Protocol::Simple {
@@ -61,6 +65,13 @@ impl Sql {
             Operand::Text(_) => None,
         });
         in_pieces.chain(&self.parameters).find(|slot| !variables.is_set(**slot)).copied()
+    }
+
+    /// The text as the script has it, or with the parameters in place of the variables.
+    pub(super) fn written(&self, names: &Names) -> String {
+        let mut text = self.text.to_vec();
+        self.write_simple(&Variables::default(), names, &mut text);
+        String::from_utf8_lossy(&text).into_owned()
     }
 
     /// Appends the text with the variables' values in it. An unset variable stays as it is written: `:x`.

@@ -4,7 +4,7 @@
 use super::{Kind, Names, Operand, Script, Slot, Sql};
 
 /// What every client begins with, whatever the script sets.
-const SET_BY_PGBENCH: [&str; 4] = ["client_id", "scale", "random_seed", "default_seed"];
+pub(super) const SET_BY_PGBENCH: [&str; 4] = ["client_id", "scale", "random_seed", "default_seed"];
 /// From this likeness on (Jaro-Winkler) a name may be meant.
 const LIKENESS_MIN: f64 = 0.8;
 
@@ -89,14 +89,14 @@ fn in_operands(operands: &[Operand]) -> Vec<(Slot, u32)> {
 }
 
 /// The variable that a command sets, beside those of `\gset`.
-fn sets(kind: &Kind) -> Option<Slot> {
+pub(super) fn sets(kind: &Kind) -> Option<Slot> {
     match kind {
         Kind::Set { slot, .. } | Kind::SetShell { slot, .. } => Some(*slot),
         _ => None,
     }
 }
 
-fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     let scored = known.map(|other| (strsim::jaro_winkler(name, other), other));
     let best = scored.filter(|(score, _)| *score >= LIKENESS_MIN).max_by(|a, b| a.0.total_cmp(&b.0));
     best.map(|(_, other)| other.to_owned())

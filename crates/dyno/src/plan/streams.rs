@@ -53,6 +53,7 @@ pub(super) fn resolve(spec: &mut RunSpec, systems: &[SystemPlan]) -> Result<Vec<
         .iter_mut()
         .map(|phase| PhasePlan::resolve(phase, quick, &series, &names))
         .collect::<Result<Vec<_>, _>>()?;
+    refuse_unused(&spec.phases, &phases)?;
     name_apart(&spec.phases, &mut phases)?;
     for (phase, plan) in spec.phases.iter_mut().zip(&phases).filter(|(phase, _)| phase.streams.len() > 1) {
         for (stream, plan) in phase.streams.iter_mut().zip(&plan.streams) {
@@ -78,6 +79,28 @@ fn keep_query_options_for_passes(phases: &mut [PhaseSpec], series: &[Series]) {
             }
         }
     }
+}
+
+/// A value of a variable is for all streams that use it, and one that none uses is mistyped.
+fn refuse_unused(asked: &[PhaseSpec], phases: &[PhasePlan]) -> Result<(), Failure> {
+    let asked = asked.iter().flat_map(|phase| &phase.streams);
+    let streams: Vec<(&StreamSpec, &StreamPlan)> =
+        asked.zip(phases.iter().flat_map(|phase| &phase.streams)).collect();
+    let uses = |(asked, plan): &(&StreamSpec, &StreamPlan), name: &String| {
+        asked.define.iter().any(|it| it.name == *name) && !plan.source.unused().contains(name)
+    };
+    let mut unused = streams.iter().flat_map(|(_, plan)| plan.source.unused());
+    let Some(name) = unused.find(|name| !streams.iter().any(|stream| uses(stream, name))) else {
+        return Ok(());
+    };
+    let what = match streams.as_slice() {
+        [(_, StreamPlan { source: LoadSource::Queries(_), .. })] => {
+            format!("no query has a parameter :{name}")
+        }
+        [(_, plan)] => format!("no command of {} uses the variable {name}", plan.workload),
+        _ => format!("no stream uses the variable {name}"),
+    };
+    Err(Failure::wrong(format!("{what}, for which -D {name}=… gives a value")))
 }
 
 /// Streams of one name could not be told apart in the report: where two were, each that the user has not

@@ -139,6 +139,14 @@ fn a_variable_without_a_value_ends_a_script_and_is_told() {
     assert!(done(run("SELECT :len + 1;", &[&alone[..], &["-D", "len=5"]].concat())) > Some(0));
     assert!(done(run("SELECT :len + 1;", &["--stream", "q=./q.sql,clients=1,define=len=5"])) > Some(0));
     assert!(done(run("SELECT :len + 1;", &[&one[..], &["-D", "len=5"]].concat())) > Some(0));
+    let two = [&one[..], &["--stream", "other=./other.sql,clients=1", "-D", "len=5"]].concat();
+    home.file("other.sql", "SELECT '{\"a\":true}'::json, to_char(now(), 'HH24:MI:SS');");
+    for protocol in ["simple", "extended", "prepared"] {
+        let ran = run("SELECT :len + 1;", &[&two[..], &["--protocol", protocol]].concat()).expect(0);
+        let report = ran.report();
+        assert!(report.stages().iter().all(|stage| stage["errors"].as_object().unwrap().is_empty()));
+    }
+    run("SELECT 1;", &two).expect(1).says(&["no stream uses the variable len"]);
     // Only the server knows the columns of `\gset`.
     for (behind, why) in [
         ("SELECT 7 AS total \\gset\nSELECT :totl;", "./q.sql:2: the variable totl has no value here"),
