@@ -75,6 +75,58 @@ fn end(sql: &[u8], quotes: Quotes) -> usize {
     sql.len()
 }
 
+/// The words of a statement.
+#[derive(Debug, Default)]
+pub(crate) struct Words<'a> {
+    pub(crate) code: Vec<&'a str>,
+    pub(crate) quoted: Vec<&'a str>,
+}
+
+/// The statements of a text of an unknown product. A backslash in quotes means something to some of them only: if the quotes end in
+/// one reading only, it is that, and otherwise both count.
+pub(crate) fn readings(sql: &str) -> impl Iterator<Item = Vec<Words<'_>>> {
+    let quotes = Quotes { backslashes: false, backticks: true, dollars: true, hashes: false };
+    let all = [quotes, Quotes { backslashes: true, ..quotes }].map(|quotes| words(sql, quotes));
+    let ends = all.each_ref().map(|(_, ends)| *ends);
+    let counts = move |own: bool| own || ends == [false; 2];
+    all.into_iter().filter_map(move |(words, ends)| counts(ends).then_some(words))
+}
+
+/// The words of a text by statements, without those of comments, and whether its quotes end.
+fn words(sql: &str, quotes: Quotes) -> (Vec<Words<'_>>, bool) {
+    let (mut found, mut at, mut ends) = (vec![Words::default()], 0, true);
+    while let Some(rest @ [byte, ..]) = sql.as_bytes().get(at..) {
+        let mut length = 1;
+        let own = found.last_mut();
+        match byte {
+            b';' => found.push(Words::default()),
+            b'\'' | b'"' | b'`' | b'$' => {
+                length = if *byte == b'$' { dollars(rest) } else { self::quoted(rest, quotes) };
+                let text = sql.get(at..at + length).unwrap_or_default();
+                ends &= *byte == b'$' || length > 1 && rest.get(length - 1) == Some(byte);
+                let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+                own.into_iter()
+                    .for_each(|own| own.quoted.extend(words.clone().filter(|word| !word.is_empty())));
+            }
+            byte if is_of_word(*byte) => {
+                length = word(rest, quotes);
+                own.into_iter().for_each(|own| own.code.extend(sql.get(at..at + length)));
+            }
+            // MySQL reads it, from behind the number of a version on.
+            _ if rest.starts_with(b"/*!") => {
+                length = 3 + rest.iter().skip(3).take_while(|byte| byte.is_ascii_digit()).count();
+            }
+            // On a line of its own; elsewhere it may be an operator.
+            b'#' if sql.get(..at).is_some_and(|before| before.is_empty() || before.ends_with('\n')) => {
+                length = line(rest);
+            }
+            _ => length = comment(rest, quotes).max(1),
+        }
+        at += length;
+    }
+    (found, ends)
+}
+
 fn is_of_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii()
 }

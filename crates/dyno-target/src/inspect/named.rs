@@ -9,11 +9,14 @@ use dyno_results::event;
 use super::known;
 use crate::catalog::{self, Names};
 use crate::connection::{Connection, QueryError};
-use crate::product;
+use crate::{product, sql_text};
 
-/// Words of statements that make tables, reach other databases, or run what is in no text.
-const MAKES_TABLES: &[&str] =
-    &["create", "temp", "temporary", "unlogged", "attach", "execute", "do", "detach"];
+/// Words with which statements begin that make tables, reach other databases, or run what is in no text.
+const MAKES_TABLES: &[&str] = &["create", "attach", "detach", "execute", "do", "call"];
+/// Words that take the log from a table.
+const UNLOGGED: &[&str] = &["temp", "temporary", "unlogged"];
+/// Words that may stand before a statement that is run all the same.
+const BEFORE_STATEMENT: &[&str] = &["explain", "analyze", "verbose"];
 /// More words than any script has: the rest of a text is not looked at, which is told.
 const WORDS_MAX: usize = 10_000;
 
@@ -38,9 +41,7 @@ fn named(connection: &mut Connection, texts: &[String]) -> Result<Named, QueryEr
         return Ok(Named::default());
     }
     let settings = product::recognise(connection)?.durability;
-    let is_word = |known: &&str| words.iter().any(|word| word.eq_ignore_ascii_case(known));
-    let mut indirect: Vec<String> =
-        MAKES_TABLES.iter().chain(settings).copied().filter(is_word).map(str::to_uppercase).collect();
+    let mut indirect = by_words(texts, settings);
     if !rest.is_empty() {
         indirect.push(format!("{} more words", rest.len()));
     }
@@ -51,6 +52,31 @@ fn named(connection: &mut Connection, texts: &[String]) -> Result<Named, QueryEr
     // One that is no plain table may have no log either.
     let tables = tables.into_iter().chain(others).map(|table| table.name);
     Ok(Named { tables: tables.collect(), indirect })
+}
+
+/// The words of texts by which they may change other tables than those they name, or these in another way than the settings say.
+/// A setting counts in quotes too: a function may set it.
+fn by_words(texts: &[String], settings: &[&str]) -> Vec<String> {
+    let mut found = BTreeSet::new();
+    for statement in texts.iter().flat_map(|text| sql_text::readings(text)).flatten() {
+        let mut code = statement.code.iter().map(|word| word.to_ascii_lowercase()).peekable();
+        while code.next_if(|word| BEFORE_STATEMENT.contains(&word.as_str())).is_some() {}
+        let code: Vec<String> = code.collect();
+        found.extend(code.first().filter(|word| MAKES_TABLES.contains(&word.as_str())).cloned());
+        // A column may be called temp.
+        let pairs = code.windows(2).filter(|pair| match pair[0].as_str() {
+            "create" | "into" => UNLOGGED.contains(&pair[1].as_str()),
+            first => first == "set" && pair[1] == "unlogged",
+        });
+        found.extend(pairs.map(|pair| pair[1].clone()));
+        let is_said = |setting: &&&str| {
+            let mut all = statement.code.iter().chain(&statement.quoted);
+            all.any(|word| word.eq_ignore_ascii_case(setting))
+        };
+        found.extend(settings.iter().filter(is_said).map(|setting| (*setting).to_owned()));
+    }
+    let order = MAKES_TABLES.iter().chain(UNLOGGED).chain(settings);
+    order.filter(|word| found.contains(**word)).map(|word| word.to_uppercase()).collect()
 }
 
 /// The data that `texts` name on a target, as those of a workload.
@@ -80,6 +106,32 @@ fn words(text: &str) -> impl Iterator<Item = String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_counts_where_it_is_one_of_the_language() {
+        let found = |text: &str| by_words(&[text.to_owned()], &["synchronous_commit"]).join(" ");
+        for text in [
+            "INSERT INTO t VALUES (1) ON CONFLICT (id)\nDO UPDATE SET v = 'create'",
+            "-- do an update of a row that the setup did create\nUPDATE t SET v = 'do; create'",
+            "/* create; */ SELECT create_it, call, \"temp\", `do` FROM t; -- ; do",
+            "UPDATE t SET temp = 1 WHERE v = $$;do$$ -- synchronous_commit",
+            "# do it\nUPDATE t SET a = 1",
+            r"UPDATE t SET v = 'it\'; do' WHERE id = 1",
+        ] {
+            assert_eq!(found(text), "", "{text}");
+        }
+        for (text, expected) in [
+            ("/* so */ DO $$ BEGIN END $$", "DO"),
+            ("SELECT 1;\ncall p()", "CALL"),
+            ("create temp table a (b int)", "CREATE TEMP"),
+            ("SELECT 1 INTO UNLOGGED x; alter table t set unlogged", "UNLOGGED"),
+            ("EXPLAIN ANALYZE EXECUTE q", "EXECUTE"),
+            ("SELECT set_config('synchronous_commit', 'off', true)", "SYNCHRONOUS_COMMIT"),
+            ("/*!50000 SET synchronous_commit = off */", "SYNCHRONOUS_COMMIT"),
+        ] {
+            assert_eq!(found(text), expected, "{text}");
+        }
+    }
 
     #[test]
     fn words_are_names_as_they_are_written_and_as_servers_fold_them() {

@@ -17,7 +17,7 @@ pub(super) struct ReadScripts {
     pub(super) scripts: Vec<WeightedScript>,
     /// What is stored of each.
     pub(super) stored: Vec<Value>,
-    /// The texts, unless the one script is a builtin of which all is known.
+    /// What they send, unless the one script is a builtin of which all is known.
     pub(super) texts: Vec<String>,
 }
 
@@ -26,8 +26,8 @@ pub(super) fn read_scripts(options: &RunOptions, names: &mut Names) -> Result<Re
     let mut texts = Vec::new();
     let mut read = |choice: &ScriptChoice| {
         let (name, text) = read_source(&choice.source)?;
-        texts.push(String::from_utf8_lossy(&text).into_owned());
         let script = script::parse(&name, &text, options.load.mode, names)?;
+        texts.extend(script.texts(names));
         let mut stored = match choice.source {
             ScriptSource::Builtin(_) => json!({ "name": name }),
             ScriptSource::StandardInput | ScriptSource::File(_) => stored_script(&name, &text),

@@ -52,6 +52,17 @@ fn a_script_is_as_durable_as_the_tables_that_it_names() {
     ];
     for (sql, code, said) in [
         ("INSERT INTO ql(p) VALUES ('x');", "durable", ""),
+        (
+            "-- do an update of a row that the setup did create\n\\set id random(1, 9)\n\
+             INSERT INTO ql(id, p) VALUES (:id, 'x') ON CONFLICT (id)\nDO UPDATE SET p = 'create; do';",
+            "durable",
+            "",
+        ),
+        (
+            "\\set x 1\nCREATE TEMP TABLE IF NOT EXISTS own AS SELECT :x; INSERT INTO ql(p) VALUES ('x');",
+            "durability-unknown",
+            "CREATE",
+        ),
         ("insert into QU(p) values ('x');", "durability-off", "unlogged: qu"),
         ("INSERT INTO ql(p) VALUES ('x');\nDELETE FROM qu WHERE id = 1;", "durability-off", "unlogged: qu"),
         ("INSERT INTO vl(p) VALUES ('x');", "durability-unknown", "vl"),
