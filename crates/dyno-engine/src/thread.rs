@@ -265,8 +265,11 @@ impl LoadThread {
             self.activate(before, clients);
         }
         self.dispatch_arrivals();
-        // Clients that cannot even begin have given up by now, and nothing else would wake this thread.
-        if self.load.stage.as_mut().is_some_and(|stage| stage.has_nothing_left(&self.load.sessions)) {
+        // Clients that cannot even begin have given up by now, and nothing else would wake this thread. What the engine says comes
+        // first: a driver that it has stopped has ended its transaction, but the plan is not fulfilled.
+        if !self.load.io.watched.has_command()
+            && self.load.stage.as_mut().is_some_and(|stage| stage.has_nothing_left(&self.load.sessions))
+        {
             self.end_load(false, now_ns());
         }
         self.finish_if_over(now);

@@ -34,20 +34,22 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
         .stages
         .iter()
         .filter(|result| result.stage.target == series.target && result.stage.series == series.name)
-        .filter(|result| Troubles::of(result).is_any())
+        .filter(|result| Troubles::of(report, result).is_any())
         .partition(|result| result.stage.kind == StageKind::WarmUp);
     if warm_ups.is_empty() && measured.is_empty() {
         return None;
     }
-    let evidence: Vec<String> =
-        [measured.as_slice(), warm_ups.as_slice()].into_iter().filter_map(told).collect();
+    let evidence: Vec<String> = [measured.as_slice(), warm_ups.as_slice()]
+        .into_iter()
+        .filter_map(|stages| told(report, stages))
+        .collect();
     Some(Finding {
         code: "errors".to_owned(),
         // The worst stage decides: a hold in which half failed is not made good by a ladder that went well.
-        severity: measured.iter().map(|result| severity(result)).max().unwrap_or(Severity::Note),
+        severity: measured.iter().map(|result| severity(report, result)).max().unwrap_or(Severity::Note),
         subject: series_subject(report, series),
         evidence: evidence.into_iter().chain(not_run(report, series)).collect::<Vec<_>>().join("; "),
-        advice: advice(&measured, &warm_ups),
+        advice: advice(report, &measured, &warm_ups),
     })
 }
 
@@ -60,9 +62,9 @@ fn not_run(report: &Report, series: &Series) -> Option<String> {
 }
 
 /// What to do about any error, and about the most frequent ones that have a remedy of their own.
-fn advice(measured: &[&StageResult], warm_ups: &[&StageResult]) -> String {
+fn advice(report: &Report, measured: &[&StageResult], warm_ups: &[&StageResult]) -> String {
     let mut all = Troubles::default();
-    measured.iter().chain(warm_ups).for_each(|result| all.add(&Troubles::of(result)));
+    measured.iter().chain(warm_ups).for_each(|result| all.add(&Troubles::of(report, result)));
     let remedies = all.by_frequency().into_iter().filter_map(|(code, _)| Some((code, remedy(code)?)));
     let remedies: String =
         remedies.take(REMEDIES_SHOWN).map(|(code, remedy)| format!("; {code}: {remedy}")).collect();
@@ -72,8 +74,8 @@ fn advice(measured: &[&StageResult], warm_ups: &[&StageResult]) -> String {
     )
 }
 
-fn severity(result: &StageResult) -> Severity {
-    let troubles = Troubles::of(result);
+fn severity(report: &Report, result: &StageResult) -> Severity {
+    let troubles = Troubles::of(report, result);
     let clients = result.stage.clients.max(result.stage.clients_end.unwrap_or(0));
     let lost_share = share(troubles.totals.lost_s, result.seconds * f64::from(clients));
     // Of the loads of `storage`: its table has a row for what a variant cannot do.
@@ -92,7 +94,7 @@ fn severity(result: &StageResult) -> Severity {
 }
 
 /// `in the hold of 20 s at 8 clients 20 of 19,800 transactions failed (0.10 %): 57014 (query canceled) 20`
-fn told(stages: &[&StageResult]) -> Option<String> {
+fn told(report: &Report, stages: &[&StageResult]) -> Option<String> {
     let names: Vec<String> = stages.iter().map(|result| stage_name(result)).collect();
     let place = match names.as_slice() {
         [] => return None,
@@ -100,7 +102,7 @@ fn told(stages: &[&StageResult]) -> Option<String> {
         [first, ..] => format!("{} stages, {first} the first,", names.len()),
     };
     let mut troubles = Troubles::default();
-    stages.iter().for_each(|result| troubles.add(&Troubles::of(result)));
+    stages.iter().for_each(|result| troubles.add(&Troubles::of(report, result)));
     Some(format!("in {place} {}", troubles.words()))
 }
 
@@ -115,10 +117,12 @@ struct Troubles<'a> {
 }
 
 impl<'a> Troubles<'a> {
-    fn of(result: &'a StageResult) -> Self {
-        let Stage { pass, fixed, .. } = result.stage;
+    fn of(report: &Report, result: &'a StageResult) -> Self {
+        let Stage { pass, fixed, ref target, ref series, .. } = result.stage;
+        let mut failures =
+            report.query_failures.iter().filter(|it| it.target == *target && it.series == *series);
         // Of one that was cut short, what was under way was cancelled too.
-        let is_at_limit = pass && !fixed && result.complete;
+        let is_at_limit = pass && !fixed && result.complete && failures.any(|failure| failure.over_limit);
         Self {
             totals: result.totals,
             over_limit: if is_at_limit { result.totals.cancelled } else { 0 },

@@ -325,6 +325,15 @@ fn a_pass_is_in_doubt_where_a_query_did_not_end_well() {
     must_find(&report, "errors", Severity::Invalid, &["100,000 of"]);
     hold(&mut report).totals.failed_with_drain = 0;
     hold(&mut report).totals.cancelled = 2;
+    must_be_silent(&report, "errors");
+    let stage = hold(&mut report).stage.clone();
+    report.query_failures.push(QueryFailure {
+        target: stage.target,
+        series: stage.series,
+        query: "q1".to_owned(),
+        said: "cancelled after 300 s, at the time limit".to_owned(),
+        over_limit: true,
+    });
     must_find(&report, "errors", Severity::Doubt, &["2 transactions ended at the time limit"]);
     // The user has stopped it.
     hold(&mut report).complete = false;

@@ -36,6 +36,27 @@ fn a_query_that_the_user_stops_ends_on_the_server(product: Option<MysqlProduct>)
     }
 }
 
+#[test]
+fn a_query_of_a_library_that_the_user_stops_has_not_ended_at_its_limit() {
+    let home = Home::new();
+    std::fs::create_dir(home.path("queries")).unwrap();
+    let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+    home.file("queries/endless.sql", endless);
+    let target = format!("sqlite:{}", home.path("own.db").display());
+    let mut running =
+        home.start(&["run", "./queries/", "--target", &target, "--repeat", "1", "--warm-up", "0s"]);
+    running.wait_for("its stage", |report| !report.stages().is_empty());
+    running.signal(Signal::INT);
+    running.end().expect(2).says(&["interrupted"]);
+    let report = home.report();
+    assert_eq!(report.stage()["complete"], false, "{:#}", report.stage());
+    assert!(
+        !report.document()["findings"].to_string().contains("time limit"),
+        "{}",
+        report.document()["findings"]
+    );
+}
+
 fn a_query_beyond_its_limit_that_does_not_stop_loses_its_connection(product: Option<MysqlProduct>) {
     let Some(victim) = Victim::start(product) else { return };
     let home = Home::new();
