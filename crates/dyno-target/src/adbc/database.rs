@@ -21,7 +21,10 @@ use super::settings::{AdbcSettings, LIBRARY_VARIABLE};
 const DUCKDB_LIBRARY: &str = "libduckdb.so";
 /// What DuckDB is told unless the target says otherwise: a file of another product would have it fetch an extension, and so would
 /// a function, in the middle of a run.
-const QUIET: [(&str, &str); 1] = [("autoinstall_known_extensions", "false")];
+///
+/// And types that Arrow does not have come as they are: a `TIMETZ` would lose its zone.
+const DEFAULTS: [(&str, &str); 2] =
+    [("autoinstall_known_extensions", "false"), ("arrow_lossless_conversion", "true")];
 const NO_LIBRARY: &str = "no library";
 const OLD_LIBRARY: &str = "old library";
 /// Libraries before it go on with a statement that they are asked to stop.
@@ -139,7 +142,7 @@ fn open_database(settings: &AdbcSettings) -> Result<ManagedDatabase, DriverError
         None => load_any(settings)?,
     };
     let path = settings.file().map(|file| file.display().to_string());
-    let of_file = path.iter().flat_map(|path| std::iter::once(("path", path.as_str())).chain(QUIET));
+    let of_file = path.iter().flat_map(|path| std::iter::once(("path", path.as_str())).chain(DEFAULTS));
     let named = settings.options().iter().map(|option| (option.name(), option.value()));
     let options =
         of_file.chain(named).map(|(name, value)| (OptionDatabase::from(name), OptionValue::from(value)));

@@ -42,6 +42,7 @@ fn kind(field: &Field) -> Kind {
     use DataType as Type;
     match field.data_type() {
         _ if field.extension_type_name() == Some("arrow.json") => Kind::Json,
+        _ if let Some(opaque) = Opaque::of(field) => opaque.kind(),
         kind if kind.is_integer() => Kind::Integer,
         kind if kind.is_floating() => Kind::Float,
         Type::Decimal32(..) | Type::Decimal64(..) | Type::Decimal128(..) | Type::Decimal256(..) => {
@@ -65,11 +66,109 @@ fn kind(field: &Field) -> Kind {
 }
 
 fn pass(batch: &RecordBatch, rows: &mut dyn RowSink) {
+    let schema = batch.schema();
+    let opaque: Vec<Option<Opaque>> = schema.fields().iter().map(|field| Opaque::of(field)).collect();
     for row in 0..batch.num_rows() {
-        let cells: Vec<Cell<'_>> = batch.columns().iter().map(|column| cell(column, row)).collect();
+        let columns = batch.columns().iter().zip(&opaque);
+        let cells: Vec<Cell<'_>> = columns.map(|(column, opaque)| cell_of(*opaque, column, row)).collect();
         let values: Vec<Value<'_>> = cells.iter().map(Cell::value).collect();
         rows.row(&values);
     }
+}
+
+/// A type that Arrow does not have, as DuckDB passes it on where it is to lose nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Opaque {
+    Bits,
+    Boolean,
+    Hugeint,
+    TimeWithZone,
+    UnsignedHugeint,
+    Uuid,
+}
+
+impl Opaque {
+    fn of(field: &Field) -> Option<Self> {
+        match field.extension_type_name()? {
+            "arrow.bool8" => return Some(Self::Boolean),
+            "arrow.uuid" => return Some(Self::Uuid),
+            "arrow.opaque" => {}
+            _ => return None,
+        }
+        let described: serde_json::Value = serde_json::from_str(field.extension_type_metadata()?).ok()?;
+        Some(match described["type_name"].as_str()? {
+            "bit" => Self::Bits,
+            "hugeint" => Self::Hugeint,
+            "time_tz" => Self::TimeWithZone,
+            "uhugeint" => Self::UnsignedHugeint,
+            _ => return None,
+        })
+    }
+
+    fn kind(self) -> Kind {
+        match self {
+            Self::Bits | Self::Uuid => Kind::Text,
+            Self::Boolean => Kind::Boolean,
+            Self::Hugeint | Self::UnsignedHugeint => Kind::Decimal,
+            Self::TimeWithZone => Kind::Time,
+        }
+    }
+
+    /// A value that is not NULL; one that is kept in another way than this is shown as it is.
+    fn cell(self, array: &dyn Array, row: usize) -> Cell<'_> {
+        if self == Self::Boolean {
+            let value = array.as_primitive_opt::<Int8Type>().map(|array| array.value(row) != 0);
+            return value.map_or_else(|| cell(array, row), |value| Cell::Value(Value::boolean(value)));
+        }
+        let kept = cell(array, row);
+        let Cell::Value(Value::Text(bytes)) = kept else { return kept };
+        let written = match self {
+            Self::Bits => bits(bytes),
+            Self::Hugeint => bytes.try_into().ok().map(|bytes| i128::from_le_bytes(bytes).to_string()),
+            Self::UnsignedHugeint => {
+                bytes.try_into().ok().map(|bytes| u128::from_le_bytes(bytes).to_string())
+            }
+            Self::TimeWithZone => {
+                bytes.try_into().ok().map(|bytes| time_with_zone(u64::from_le_bytes(bytes)))
+            }
+            Self::Uuid => Some(uuid(bytes)),
+            Self::Boolean => None,
+        };
+        match written {
+            Some(number) if matches!(self, Self::Hugeint | Self::UnsignedHugeint) => whole(number),
+            Some(text) => Cell::Written(text),
+            None => kept,
+        }
+    }
+}
+
+/// The first byte says how many bits of the second are not of the value.
+fn bits(bytes: &[u8]) -> Option<String> {
+    let (padding, bytes) = bytes.split_first()?;
+    let all: String = bytes.iter().map(|byte| format!("{byte:08b}")).collect();
+    all.get(usize::from(*padding)..).map(str::to_owned)
+}
+
+/// The microseconds of the day stand above 24 bits with the distance of the zone from the most eastern one, seconds.
+fn time_with_zone(kept: u64) -> String {
+    const EASTERNMOST: i64 = 16 * 3600 - 1;
+    let (micros, zone) = (kept >> 24, EASTERNMOST - (kept & 0xff_ffff).cast_signed());
+    let (seconds, fraction) = (micros / 1_000_000, micros % 1_000_000);
+    let time = format!("{:02}:{:02}:{:02}.{fraction:06}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+    let (sign, east) = (if zone < 0 { '-' } else { '+' }, zone.abs());
+    let minutes = match (east / 60 % 60, east % 60) {
+        (0, 0) => String::new(),
+        (minutes, 0) => format!(":{minutes:02}"),
+        (minutes, seconds) => format!(":{minutes:02}:{seconds:02}"),
+    };
+    format!("{}{sign}{:02}{minutes}", time.trim_end_matches('0').trim_end_matches('.'), east / 3600)
+}
+
+fn uuid(bytes: &[u8]) -> String {
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let cuts = [0, 8, 12, 16, 20, digits.len()];
+    let parts: Vec<&str> = cuts.windows(2).filter_map(|ends| digits.get(ends[0]..ends[1])).collect();
+    parts.join("-")
 }
 
 /// A value, or a text that was written for it.
@@ -94,6 +193,13 @@ impl Cell<'_> {
             Value::Double(value) => value.to_string(),
             Value::Text(text) => String::from_utf8_lossy(text).into_owned(),
         }
+    }
+}
+
+fn cell_of(opaque: Option<Opaque>, array: &dyn Array, row: usize) -> Cell<'_> {
+    match opaque {
+        Some(opaque) if !array.is_null(row) => opaque.cell(array, row),
+        _ => cell(array, row),
     }
 }
 
@@ -208,14 +314,15 @@ fn written(array: &dyn Array, row: usize) -> String {
             // With a zone the instant is in UTC, and the zone is how it would be shown.
             timestamp.map(|text| if zone.is_some() { text + "+00" } else { text })
         }
-        DataType::List(_) => Some(list(&*array.as_list::<i32>().value(row))),
-        DataType::LargeList(_) => Some(list(&*array.as_list::<i64>().value(row))),
-        DataType::FixedSizeList(_, _) => Some(list(&*array.as_fixed_size_list().value(row))),
-        DataType::Map(_, _) => Some(list(&array.as_map().value(row))),
+        DataType::List(element) => Some(list(element, &*array.as_list::<i32>().value(row))),
+        DataType::LargeList(element) => Some(list(element, &*array.as_list::<i64>().value(row))),
+        DataType::FixedSizeList(element, _) => Some(list(element, &*array.as_fixed_size_list().value(row))),
+        DataType::Map(entry, _) => Some(list(entry, &array.as_map().value(row))),
         DataType::Struct(fields) => {
             let columns = fields.iter().zip(array.as_struct().columns());
-            let parts =
-                columns.map(|(field, column)| format!("{}: {}", field.name(), cell(column, row).text()));
+            let parts = columns.map(|(field, column)| {
+                format!("{}: {}", field.name(), cell_of(Opaque::of(field), column, row).text())
+            });
             Some(format!("{{{}}}", parts.collect::<Vec<_>>().join(", ")))
         }
         DataType::Dictionary(_, _) => {
@@ -281,7 +388,8 @@ fn interval(months: i32, days: i32, nanoseconds: i64) -> String {
 }
 
 /// As PostgreSQL writes an array.
-fn list(values: &dyn Array) -> String {
+fn list(element: &Field, values: &dyn Array) -> String {
+    let opaque = Opaque::of(element);
     let mut text = String::from("{");
     for row in 0..values.len() {
         text.push_str(if row == 0 { "" } else { "," });
@@ -290,7 +398,7 @@ fn list(values: &dyn Array) -> String {
             DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => {
                 text.push_str(&cell(values, row).text());
             }
-            _ => write_element(&cell(values, row).text(), &mut text),
+            _ => write_element(&cell_of(opaque, values, row).text(), &mut text),
         }
     }
     text + "}"
@@ -328,7 +436,9 @@ mod tests {
         let texts: Vec<String> = (0..3).map(|row| cell(&times, row).text()).collect();
         assert_eq!(texts, ["infinity", "-infinity", "1970-01-01 00:00:00"]);
         let names = StringArray::from(vec![Some("a"), None, Some("b c"), Some("NULL"), Some("")]);
-        assert_eq!(list(&names), r#"{a,NULL,"b c","NULL",""}"#);
-        assert_eq!(list(&Float64Array::from(vec![0.5, 2.0])), "{0.5,2}");
+        let element = |kind| Field::new("l", kind, true);
+        assert_eq!(list(&element(DataType::Utf8), &names), r#"{a,NULL,"b c","NULL",""}"#);
+        let floats = Float64Array::from(vec![0.5, 2.0]);
+        assert_eq!(list(&element(DataType::Float64), &floats), "{0.5,2}");
     }
 }

@@ -584,7 +584,8 @@ fn values_are_compared_by_the_types_of_their_columns() {
     }
     let types = "SELECT CAST('12:34:56.5' AS time), INTERVAL '14 months 3 days 04:05:06.7', CAST('infinity' AS timestamp), \
                  ARRAY['a b', NULL, 'NULL'], CAST('abc' AS bytea), CAST('{\"b\": 1, \"a\": [1, 2]}' AS json), \
-                 ARRAY['it''s', 'a, b', '[c'], CAST(ARRAY[1.50, 2.25] AS numeric[]), CAST(ARRAY[0.1, 1e20] AS float8[])";
+                 ARRAY['it''s', 'a, b', '[c'], CAST(ARRAY[1.50, 2.25] AS numeric[]), CAST(ARRAY[0.1, 1e20] AS float8[]), \
+                 CAST('12:34:56.5+02' AS timetz), CAST('550e8400-e29b-41d4-a716-446655440000' AS uuid), SUM(3), 1 = 1";
     let types = folder(&home, "types", &[("types", types)]);
     let run = ["run", types.as_str(), "--target", &postgres, "--target", &duck];
     let report = home.dyno(&[&run[..], &once].concat()).expect(0).report();
