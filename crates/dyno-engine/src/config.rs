@@ -48,7 +48,8 @@ pub struct EngineConfig {
     pub connect_per_transaction: bool,
     /// Clients have no connection before they ask for one by `Step::Connect`.
     pub connect_when_asked: bool,
-    /// Close the connection of a client that has done all its transactions, while others go on.
+    /// Close the connection of a client that has done all its transactions, while others go on; and end an open load once nothing more
+    /// is due within its time.
     pub hang_up_when_done: bool,
     /// Longest wait at a stage's end for transactions that are under way.
     pub drain_timeout: Duration,

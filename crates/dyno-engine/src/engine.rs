@@ -33,7 +33,7 @@ const STOP_LOOK: Duration = Duration::from_millis(50);
 /// How often it looks whether a thread has ended that may be in its driver.
 const END_LOOK: Duration = Duration::from_millis(1);
 /// From the order to start until the start, so that every thread has it in time.
-const START_DELAY_NS: u64 = 2_000_000;
+pub const START_DELAY: Duration = Duration::from_millis(2);
 /// Files that the process needs beside its clients' sockets.
 const OTHER_FILES: u64 = 128;
 
@@ -63,6 +63,8 @@ pub enum Observation {
     Interval(Interval),
     /// The first error of its kind in a thread, with what the server said.
     Error(SessionError),
+    /// A thread has nothing more to do in the stage; threads are counted from 0.
+    ThreadFinished(u32),
 }
 
 impl Handle {
@@ -229,7 +231,7 @@ impl Engine {
             return Err(EngineError::OpenOverPool);
         }
         self.connect(plan.clients_max(), stop, &mut |_| {})?;
-        let start_ns = now_ns() + START_DELAY_NS;
+        let start_ns = now_ns() + nanoseconds(START_DELAY);
         let left = self.transactions_max.map(|count| Arc::new(AtomicU64::new(count)));
         let arrivals = if self.is_blocking() { self.shared_arrivals(plan, start_ns) } else { None };
         self.command(&ThreadCommand::Run(StageStart {
@@ -296,7 +298,10 @@ impl Engine {
                 }
                 Report::Error(SessionError::NotCancelled(_))
                     if std::mem::replace(&mut not_cancelled, true) => {}
-                Report::StageFinished(finished) => collector.finish(thread, finished),
+                Report::StageFinished(finished) => {
+                    collector.finish(thread, finished);
+                    observe(Observation::ThreadFinished(thread));
+                }
                 Report::Error(error) | Report::ConnectFailed(error) => observe(Observation::Error(error)),
                 Report::Broken(errno) => return Err(EngineError::Poll(errno)),
                 Report::Connected | Report::ClientConnected => {}

@@ -324,15 +324,23 @@ impl Stage {
         self.finished.load_end_ns = end_ns;
     }
 
-    /// Whether the load has nothing more to do: its count was reached by all, or all have given up.
-    pub(crate) fn has_nothing_left(&mut self, sessions: &[Session]) -> bool {
-        if !self.load_goes_on() || self.unfinished > 0 || self.ramp_ns.is_some() || is_busy(sessions) {
+    /// Whether the load has nothing more to do: its count was reached by all, or all have given up, or where that ends it,
+    /// nothing more is due.
+    pub(crate) fn has_nothing_left(&mut self, sessions: &[Session], ends_when_nothing_is_due: bool) -> bool {
+        let nothing_due = ends_when_nothing_is_due && self.has_nothing_due();
+        let goes_on = self.unfinished > 0 && !nothing_due;
+        if !self.load_goes_on() || goes_on || self.ramp_ns.is_some() || is_busy(sessions) {
             return false;
         }
         let counted = matches!(self.plan.end, End::TransactionsPerClient(_)) || self.left.is_some();
         let aborted = self.finished.clients_aborted > 0;
-        self.finished.complete &= !aborted;
-        counted || aborted
+        self.finished.complete &= !aborted || self.unfinished > 0;
+        counted || aborted || nothing_due
+    }
+
+    /// Whether the next arrival lies beyond the end.
+    fn has_nothing_due(&self) -> bool {
+        self.schedule.as_ref().zip(self.end_ns).is_some_and(|(schedule, end_ns)| schedule.due_ns() >= end_ns)
     }
 
     /// Lets the load end now: the current interval is cut, and if `stopped` the plan is not fulfilled.

@@ -267,8 +267,13 @@ impl LoadThread {
         self.dispatch_arrivals();
         // Clients that cannot even begin have given up by now, and nothing else would wake this thread. What the engine says comes
         // first: a driver that it has stopped has ended its transaction, but the plan is not fulfilled.
+        let leaves = self.load.rules.config.hang_up_when_done;
         if !self.load.io.watched.has_command()
-            && self.load.stage.as_mut().is_some_and(|stage| stage.has_nothing_left(&self.load.sessions))
+            && self
+                .load
+                .stage
+                .as_mut()
+                .is_some_and(|stage| stage.has_nothing_left(&self.load.sessions, leaves))
         {
             self.end_load(false, now_ns());
         }

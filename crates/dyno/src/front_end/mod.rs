@@ -6,7 +6,7 @@ mod extras;
 mod finished;
 mod recording;
 
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use dyno_engine::error::EngineError;
@@ -62,17 +62,16 @@ pub(crate) fn arrivals(rate_per_s: Option<f64>) -> Arrivals {
     }
 }
 
-/// Runs `load`, and `watch` on a thread beside it until its channel hangs up.
+/// Runs `load`, and `watch` on a thread beside it until the load drops its end of the channel.
 pub(crate) fn beside<R, W: Send>(
     watch: impl FnOnce(&Receiver<()>) -> W + Send,
-    load: impl FnOnce() -> Result<R, EngineError>,
+    load: impl FnOnce(Sender<()>) -> Result<R, EngineError>,
 ) -> Result<(R, W), EngineError> {
     std::thread::scope(|scope| {
         let (running, end) = channel();
         let watching = std::thread::Builder::new().spawn_scoped(scope, move || watch(&end));
         let watching = watching.map_err(EngineError::Start)?;
-        let ran = load();
-        drop(running);
+        let ran = load(running);
         match watching.join() {
             Ok(watched) => Ok((ran?, watched)),
             Err(panic) => std::panic::resume_unwind(panic),

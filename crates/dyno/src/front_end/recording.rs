@@ -206,6 +206,7 @@ impl Recording {
                 Observation::Error(error) => {
                     stream.notice(self.load.target, Some(order.stage), error.to_string());
                 }
+                Observation::ThreadFinished(_) => {}
             }
         })?;
         stream.emit(Event::StageFinished(stages::finished(order.stage, &outcome)));

@@ -10,7 +10,7 @@ use super::options::ProgressOptions;
 use crate::front_end::Intervals;
 
 /// Prints a line each interval from `start` on, until the other end of `end` hangs up. A line that is due by then is
-/// printed all the same: a run of ten seconds has its tenth line.
+/// printed all the same: a run of ten seconds has its tenth line, unless its schedule had nothing more for its last moments.
 pub(crate) fn print_until(
     end: &Receiver<()>,
     start: Instant,

@@ -4,11 +4,12 @@
 use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use dyno_engine::clock;
 use dyno_engine::config::{EngineConfig, OnLoss};
-use dyno_engine::engine::{Engine, StageOutcome};
+use dyno_engine::engine::{Engine, Observation, START_DELAY, StageOutcome};
 use dyno_engine::error::EngineError;
 use dyno_engine::workload::Workload;
 use dyno_results::spec::{End, Protocol};
@@ -163,15 +164,19 @@ impl Run<'_> {
         Ok(ended)
     }
 
-    /// Runs the load, with lines of progress beside it.
+    /// Runs the load, with lines of progress beside it. As in pgbench the first thread tells them, as long as it has clients.
     fn drive(&self, engine: &mut Engine, recording: &Recording) -> Result<StageOutcome, EngineError> {
-        let mut load = || recording.run_stage(engine, self.options.order(), self.stop, &mut |_| {});
-        let Some(progress) = self.options.progress else { return load() };
-        // Before the load begins, so that a line is due when the load has lasted an interval.
-        let start = Instant::now();
+        let mut load = |mut running: Option<Sender<()>>| {
+            recording.run_stage(engine, self.options.order(), self.stop, &mut |seen| {
+                running.take_if(|_| matches!(seen, Observation::ThreadFinished(0)));
+            })
+        };
+        let Some(progress) = self.options.progress else { return load(None) };
+        // Just before the load begins, so that a line is due when the load has lasted an interval, and none when it ends earlier.
+        let start = Instant::now() + START_DELAY;
         let counts = || self.load.counts();
         let tell = |end: &_| progress::print_until(end, start, &counts, progress, &self.options.load, &say);
-        beside(tell, load).map(|(outcome, ())| outcome)
+        beside(tell, |running| load(Some(running))).map(|(outcome, ())| outcome)
     }
 
     fn engine_config(&self) -> EngineConfig {

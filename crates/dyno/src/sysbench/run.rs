@@ -260,7 +260,7 @@ impl SysbenchRun<'_> {
         let start = Instant::now();
         beside(
             |end| self.watch(end, start, base),
-            || {
+            |_running| {
                 recording.run_stage(engine, self.order(), &self.stop, &mut |seen| {
                     self.observe(seen);
                     if self.backlog.is_full() {

@@ -105,6 +105,24 @@ fn progress() {
     );
 }
 
+/// A client leaves once its next transaction is due beyond the end, so the run may end before its last progress line. The seed decides
+/// when everything is due.
+#[test]
+fn a_schedule_that_ends_early() {
+    let Some(database) = database("early") else { return };
+    let rate = |arguments: &str| selects(&format!("-T 2 -P 1 -f one --random-seed=1 {arguments}"));
+    same_beside(
+        &database,
+        [
+            rate("-R 0.001"),
+            rate("-R 4"),
+            rate("-R 4 -L 1000 -c 2 -j 2"),
+            rate("-R 4 -C -c 3"),
+            rate("-R 4 -L 1000 -c 3 -j 2"),
+        ],
+    );
+}
+
 #[test]
 fn the_first_line_has_both_versions() {
     let Some(database) = database("banner") else { return };
