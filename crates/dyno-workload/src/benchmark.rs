@@ -40,6 +40,11 @@ pub trait Benchmark: Debug + Send + Sync {
     /// The series in the order in which they run; never empty.
     fn series(&self) -> Vec<Series>;
 
+    /// What the user says of a workload that its name leaves open, for its headline.
+    fn detail(&self, _workload: &str) -> Option<String> {
+        None
+    }
+
     /// Bytes of the data where the user says how much it is; 0 where that is open.
     fn bytes_wanted(&self) -> u64;
 

@@ -69,6 +69,11 @@ pub trait Family: Debug + Sync + 'static {
     /// Those that the family's name alone stands for, in the order in which they run.
     const USUAL: &'static [Self::Workload];
 
+    /// What the family's name alone stands for where such options are given.
+    fn usual(_: &Self::Options) -> Vec<Self::Workload> {
+        Self::USUAL.to_vec()
+    }
+
     fn listed(workload: Self::Workload) -> Listed;
 
     /// Further names of a workload: that without its family.
@@ -92,7 +97,8 @@ pub trait Registered: Debug + Sync {
     fn listed(&self) -> Listed;
     /// Its workloads, each with its further names.
     fn workloads(&self) -> Vec<(Listed, Vec<String>)>;
-    fn usual(&self) -> Vec<&'static str>;
+    /// What the family's name alone stands for with these options, which may be wrong.
+    fn usual(&self, said: Map<String, Value>) -> Vec<&'static str>;
     /// Its options on the command line. Dashes and underscores are the same.
     fn options(&self) -> Vec<Arg>;
     /// What was typed of them.
@@ -131,8 +137,10 @@ impl<F: Family> Registered for F {
         F::ALL.iter().map(|workload| (F::listed(*workload), F::calls(*workload))).collect()
     }
 
-    fn usual(&self) -> Vec<&'static str> {
-        F::USUAL.iter().map(|workload| F::listed(*workload).name).collect()
+    fn usual(&self, said: Map<String, Value>) -> Vec<&'static str> {
+        let options = serde_json::from_value(Value::Object(said)).ok();
+        let usual = options.map_or_else(|| F::USUAL.to_vec(), |options| F::usual(&options));
+        usual.into_iter().map(|workload| F::listed(workload).name).collect()
     }
 
     fn options(&self) -> Vec<Arg> {

@@ -3,6 +3,7 @@
 mod options;
 
 use dyno_target::Capabilities;
+use serde_json::Map;
 use thiserror::Error;
 
 use crate::benchmark::{Benchmark, BenchmarkError};
@@ -33,6 +34,15 @@ impl Selection {
     #[must_use]
     pub fn workloads(&self) -> &[&'static str] {
         &self.workloads
+    }
+
+    /// With such options a family's name alone may stand for others.
+    #[must_use]
+    pub fn with(mut self, options: &DataOptions) -> Self {
+        if self.workloads == self.family.usual(Map::new()) {
+            self.workloads = self.family.usual(options.of(self.family.name()));
+        }
+        self
     }
 
     /// Both, one after the other, each workload once.
@@ -163,7 +173,7 @@ fn names() -> Vec<Name> {
             let calls = calls.iter().map(String::as_str).chain([listed.name]).map(plain).collect();
             Name { listed, calls, selection: Selection { family, workloads } }
         };
-        let whole = name(family.listed(), Vec::new(), family.usual());
+        let whole = name(family.listed(), Vec::new(), family.usual(Map::new()));
         let each = family.workloads().into_iter();
         [whole].into_iter().chain(each.map(move |(listed, calls)| name(listed, calls, vec![listed.name])))
     };
@@ -224,7 +234,7 @@ impl CannotRun {
     pub fn help(&self) -> Option<String> {
         let Self::Elsewhere { target, .. } = self else { return None };
         let mut families = FAMILIES.iter().filter(|family| family.runs_on(target));
-        let of = |family: &&dyn Registered| family.usual().last().copied();
+        let of = |family: &&dyn Registered| family.usual(Map::new()).last().copied();
         let such = families.find_map(of)?;
         Some(format!("others run there, such as {such} (`dyno workloads` lists them)"))
     }

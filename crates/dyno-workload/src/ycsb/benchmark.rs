@@ -11,7 +11,7 @@ use super::inserts::Inserts;
 use super::load::Load;
 use super::options::{Recipe, YcsbOptions};
 use super::verify::{Census, count, updates_there};
-use super::{KEY, Mix, NAME, TABLE, TERMS};
+use super::{KEY, Mix, NAME, OWN, TABLE, TERMS};
 use crate::benchmark::{
     Baseline, Benchmark, BenchmarkError, Dataset, Progress, RowCounter, Series, SeriesLoad, Site, dialect,
 };
@@ -47,6 +47,11 @@ impl Benchmark for YcsbBenchmark {
         self.mixes.iter().map(|mix| mix.series()).collect()
     }
 
+    fn detail(&self, workload: &str) -> Option<String> {
+        let own = self.mixes.iter().find(|mix| mix.workload == workload && workload == OWN)?;
+        Some(self.options.detail(*own))
+    }
+
     fn bytes_wanted(&self) -> u64 {
         self.options.recipe(Recipe::of(0)).bytes()
     }
@@ -55,10 +60,8 @@ impl Benchmark for YcsbBenchmark {
         let Some(recipe) = state(connection).map_err(StateError::of(&TERMS))?.found(self.options)? else {
             return Ok(None);
         };
-        let (options, inserts) = (self.options, Arc::new(Inserts::behind(recipe.records)));
-        let load = move |mix: Mix| {
-            Load::new(mix, recipe, options.requests.unwrap_or(mix.requests), Arc::clone(&inserts))
-        };
+        let inserts = Arc::new(Inserts::behind(recipe.records));
+        let load = move |mix: Mix| Load::new(mix, recipe, Arc::clone(&inserts));
         let tables = vec![TABLE.to_owned()];
         let counts: Option<Box<dyn RowCounter>> = Some(Box::new(TableCounter(tables.clone())));
         let expected = vec![ExpectedRows::AtLeast(recipe.records)];

@@ -4,7 +4,7 @@ use dyno_target::Capabilities;
 
 use super::benchmark::YcsbBenchmark;
 use super::options::YcsbOptions;
-use super::{MIXES, Mix, NAME};
+use super::{MIXES, Mix, NAME, OWN};
 use crate::benchmark::{Benchmark, BenchmarkError};
 use crate::family::{Family, Listed};
 
@@ -23,6 +23,13 @@ impl Family for YcsbFamily {
     const ALL: &'static [Mix] = &MIXES;
     const USUAL: &'static [Mix] = &[MIXES[2], MIXES[0]];
 
+    fn usual(options: &YcsbOptions) -> Vec<Mix> {
+        if options.have_shares() {
+            return MIXES.into_iter().filter(|mix| mix.workload == OWN).collect();
+        }
+        Self::USUAL.to_vec()
+    }
+
     fn listed(mix: Mix) -> Listed {
         Listed { name: mix.workload, about: mix.about, runs_on: Self::RUNS_ON }
     }
@@ -38,6 +45,7 @@ impl Family for YcsbFamily {
         _: &Capabilities,
     ) -> Result<Box<dyn Benchmark>, BenchmarkError> {
         options.check()?;
+        let mixes = mixes.into_iter().map(|mix| options.apply(mix)).collect::<Result<_, _>>()?;
         Ok(Box::new(YcsbBenchmark { mixes, options }))
     }
 }

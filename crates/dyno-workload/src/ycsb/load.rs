@@ -11,7 +11,7 @@ use dyno_engine::workload::{
 
 use super::inserts::Inserts;
 use super::options::{FIELDS_MAX, Recipe};
-use super::requests::{Records, Requests};
+use super::requests::Records;
 use super::table::fill;
 use super::updates::{Cell, Update, Updates, Writer};
 use super::{KEY, Mix, Operation, TABLE};
@@ -22,8 +22,6 @@ const SCAN: StatementId = StatementId(1);
 const INSERT: StatementId = StatementId(2);
 /// The update of the first field; those of the others follow.
 const UPDATE: u16 = 3;
-/// Records of a scan, at most.
-const SCAN_LENGTH_MAX: i64 = 100;
 
 /// One of the core workloads on a table that is there.
 #[derive(Debug, Clone)]
@@ -38,7 +36,7 @@ pub(super) struct Load {
 }
 
 impl Load {
-    pub(super) fn new(mix: Mix, recipe: Recipe, requests: Requests, inserts: Arc<Inserts>) -> Self {
+    pub(super) fn new(mix: Mix, recipe: Recipe, inserts: Arc<Inserts>) -> Self {
         let values: Vec<String> = (0..=recipe.fields).map(|at| format!("${}", at + 1)).collect();
         let fixed = [
             format!("SELECT * FROM {TABLE} WHERE {KEY} = $1"),
@@ -47,13 +45,12 @@ impl Load {
         ];
         let update = |field: String| format!("UPDATE {TABLE} SET {field} = $1 WHERE {KEY} = $2");
         let statements = fixed.into_iter().chain(recipe.field_names().map(update));
-        let inserting = mix.operations.contains(&Operation::Insert);
         Self {
             mix,
             recipe,
             inserts,
             updates: Arc::default(),
-            records: Records::new(requests, recipe.records, inserting),
+            records: Records::new(mix.requests, recipe.records, mix.share(Operation::Insert)),
             types: mix.types(),
             statements: statements.map(|sql| Statement::new(&sql)).collect(),
         }
@@ -110,6 +107,19 @@ struct YcsbClient {
 }
 
 impl YcsbClient {
+    /// Draws the next operation; its place among those that occur.
+    fn choose(&mut self) -> u16 {
+        let (mut rest, mut chosen) = (self.random.unit(), 0);
+        for (place, (operation, share)) in (0..).zip(self.load.mix.operations()) {
+            (self.operation, chosen) = (operation, place);
+            rest -= share;
+            if rest < 0.0 {
+                break;
+            }
+        }
+        chosen
+    }
+
     fn update_ended(&mut self, well: bool) {
         if let Some(update) = self.update.take() {
             self.load.updates.end(&self.writer, update, well);
@@ -131,7 +141,8 @@ impl YcsbClient {
         match operation {
             Operation::Read | Operation::ReadModifyWrite => request.execute_values(READ, &[key]),
             Operation::Scan => {
-                let records = self.random.between(1, SCAN_LENGTH_MAX);
+                let [least, most] = self.load.mix.scan_length.map(i64::from);
+                let records = self.random.between(least, most);
                 request.execute_values(SCAN, &[key, Value::Integer(records)]);
             }
             Operation::Update => {
@@ -159,8 +170,7 @@ impl YcsbClient {
 
 impl Client for YcsbClient {
     fn begin(&mut self) -> TransactionType {
-        let place = u16::from(self.random.below(100) >= self.load.mix.percent);
-        self.operation = self.load.mix.operations[usize::from(place)];
+        let place = self.choose();
         self.inserting = self.operation == Operation::Insert;
         self.record = match self.inserting {
             true => self.load.inserts.next.fetch_add(1, Ordering::Relaxed),
@@ -208,11 +218,12 @@ impl Client for YcsbClient {
 #[cfg(test)]
 mod tests {
     use super::super::MIXES;
+    use super::super::options::YcsbOptions;
     use super::*;
 
     fn client(mix: Mix) -> YcsbClient {
         let inserts = Arc::new(Inserts::behind(1_000));
-        Load::new(mix, Recipe::of(1_000), mix.requests, inserts).make_client(0, 11)
+        Load::new(mix, Recipe::of(1_000), inserts).make_client(0, 11)
     }
 
     #[test]
@@ -223,8 +234,22 @@ mod tests {
             (client.load.types[0].clone(), first.div_ceil(200) * 2)
         };
         let expected = [("read", 50), ("read", 96), ("read", 100), ("read", 96), ("scan", 96), ("read", 50)];
-        assert_eq!(MIXES.map(shares), expected.map(|(name, share)| (name.to_owned(), share)));
+        let expected: Vec<_> = expected.into_iter().map(|(name, share)| (name.to_owned(), share)).collect();
+        assert_eq!(MIXES[..6].iter().map(|mix| shares(*mix)).collect::<Vec<_>>(), expected);
         assert_eq!(MIXES[5].types()[..], ["read", "read-modify-write"]);
+    }
+
+    #[test]
+    fn a_mix_of_ones_own_has_its_shares() {
+        let options = YcsbOptions {
+            insert_proportion: Some(0.25),
+            read_modify_write_proportion: Some(0.75),
+            ..YcsbOptions::default()
+        };
+        let mut client = client(options.apply(MIXES[6]).unwrap());
+        assert_eq!(client.load.types[..], ["insert", "read-modify-write"]);
+        let inserts = (0..10_000).filter(|_| client.begin() == TransactionType(0)).count();
+        assert!((2_300..2_700).contains(&inserts), "{inserts}");
     }
 
     #[test]

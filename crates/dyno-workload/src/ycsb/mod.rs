@@ -1,4 +1,4 @@
-//! `ycsb`: the core workloads A to F of the Yahoo! Cloud Serving Benchmark, on one table of keys and text fields. Keys, the
+//! `ycsb`: the core workloads A to F of the Yahoo! Cloud Serving Benchmark and mixes of the user's own, on one table of keys and text fields. Keys, the
 //! numbering of inserts and the distributions of requests are YCSB's, so that results can be compared. Opens no socket.
 
 mod benchmark;
@@ -49,58 +49,99 @@ enum Operation {
     ReadModifyWrite,
 }
 
-/// One of the core workloads.
+/// One of the core workloads, or a mix of the user's own.
 #[derive(Debug, Clone, Copy)]
 pub struct Mix {
     /// `ycsb/a`
     workload: &'static str,
     /// One line for a list.
     about: &'static str,
-    /// Two operations; the first has so many percent.
-    operations: [Operation; 2],
-    percent: u64,
-    /// Which records are asked for where the user does not say.
+    /// Operations with their shares, which sum up to 1.
+    shares: [(Operation, f64); 5],
+    /// Which records are asked for.
     requests: Requests,
+    /// Records of a scan, at least and at most.
+    scan_length: [u32; 2],
 }
 
-const MIXES: [Mix; 6] = {
+/// The core workloads, and the one whose shares the user says.
+const MIXES: [Mix; 7] = {
     use Operation::{Insert, Read, ReadModifyWrite, Scan, Update};
     use Requests::{Latest, Zipfian};
     [
-        mix("ycsb/a", "half reads, half updates of one field", [Read, Update], 50, Zipfian),
-        mix("ycsb/b", "95 % reads, 5 % updates of one field", [Read, Update], 95, Zipfian),
-        mix("ycsb/c", "reads of a record by its key", [Read, Update], 100, Zipfian),
-        mix("ycsb/d", "95 % reads of the latest records, 5 % inserts", [Read, Insert], 95, Latest),
-        mix("ycsb/e", "95 % scans of up to 100 records, 5 % inserts", [Scan, Insert], 95, Zipfian),
-        mix("ycsb/f", "half reads, half reads with an update", [Read, ReadModifyWrite], 50, Zipfian),
+        mix("ycsb/a", "half reads, half updates of one field", [(Read, 0.5), (Update, 0.5)], Zipfian),
+        mix("ycsb/b", "95 % reads, 5 % updates of one field", [(Read, 0.95), (Update, 0.05)], Zipfian),
+        mix("ycsb/c", "reads of a record by its key", [(Read, 1.0), (Update, 0.0)], Zipfian),
+        mix(
+            "ycsb/d",
+            "95 % reads of the latest records, 5 % inserts",
+            [(Read, 0.95), (Insert, 0.05)],
+            Latest,
+        ),
+        mix(
+            "ycsb/e",
+            "95 % scans of up to 100 records, 5 % inserts",
+            [(Scan, 0.95), (Insert, 0.05)],
+            Zipfian,
+        ),
+        mix(
+            "ycsb/f",
+            "half reads, half reads with an update",
+            [(Read, 0.5), (ReadModifyWrite, 0.5)],
+            Zipfian,
+        ),
+        mix(
+            OWN,
+            "operations in shares of your own (--read-proportion, …)",
+            [(Read, 0.0), (Update, 0.0)],
+            Zipfian,
+        ),
     ]
 };
+
+/// The mix whose shares the user says.
+const OWN: &str = "ycsb/mix";
 
 const fn mix(
     workload: &'static str,
     about: &'static str,
-    operations: [Operation; 2],
-    percent: u64,
+    [one, other]: [(Operation, f64); 2],
     requests: Requests,
 ) -> Mix {
-    Mix { workload, about, operations, percent, requests }
+    let none = (Operation::Read, 0.0);
+    Mix { workload, about, shares: [one, other, none, none, none], requests, scan_length: [1, 100] }
 }
 
 impl Mix {
     fn series(self) -> Series {
         // The workload's name without its family.
         let name = self.workload.split_at(NAME.len() + 1).1;
-        Series { name, workload: self.workload, writes: self.percent < 100, pass: None, fixed: None }
+        let writes = self.operations().any(|(it, _)| !matches!(it, Operation::Read | Operation::Scan));
+        Series { name, workload: self.workload, writes, pass: None, fixed: None }
+    }
+
+    /// Those that occur, with their shares; the transaction types have this order.
+    fn operations(self) -> impl Iterator<Item = (Operation, f64)> {
+        self.shares.into_iter().filter(|(_, share)| *share > 0.0)
+    }
+
+    /// The share of an operation.
+    fn share(self, operation: Operation) -> f64 {
+        self.operations().filter(|(it, _)| *it == operation).map(|(_, share)| share).sum()
     }
 
     fn updates(self) -> bool {
-        let updates = |it: &Operation| matches!(it, Operation::Update | Operation::ReadModifyWrite);
-        self.percent < 100 && self.operations.iter().any(updates)
+        self.share(Operation::Update) + self.share(Operation::ReadModifyWrite) > 0.0
     }
 
     /// `read`, `read-modify-write`
     fn types(self) -> Arc<[String]> {
-        let operations = self.operations.iter().take(1 + usize::from(self.percent < 100));
-        operations.filter_map(Operation::to_possible_value).map(|name| name.get_name().into()).collect()
+        self.operations().map(|(operation, _)| operation.name()).collect()
+    }
+}
+
+impl Operation {
+    fn name(self) -> String {
+        self.to_possible_value().map(|name| name.get_name().into()).unwrap_or_default()
     }
 }

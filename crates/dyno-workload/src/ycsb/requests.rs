@@ -14,8 +14,8 @@ const ZETA_OF_THETA: f64 = -99.423_512_977_728_2;
 const ZETA_OF_TWO: f64 = 1.503_477_775_028_359_4;
 /// What YCSB draws from before it scrambles, whatever the size of the table.
 const SCRAMBLED_ITEMS: u64 = 10_000_000_001;
-/// For each of so many records one insert is foreseen, as YCSB does where 5 % of as many operations as records are inserts.
-const RECORDS_PER_FORESEEN: u64 = 10;
+/// Twice the inserts of as many operations as records are foreseen, as by YCSB.
+const FORESEEN: f64 = 2.0;
 
 /// How the records of requests are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize, JsonSchema)]
@@ -43,9 +43,9 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// Over so many loaded records, at least 1; `inserts`: more are to come.
-    pub(super) fn new(requests: Requests, loaded: u64, inserts: bool) -> Self {
-        let foreseen = if inserts { loaded / RECORDS_PER_FORESEEN } else { 0 };
+    /// Over so many loaded records, at least 1; such a share of the operations are inserts.
+    pub(super) fn new(requests: Requests, loaded: u64, inserts: f64) -> Self {
+        let foreseen = (loaded as f64 * FORESEEN * inserts) as u64;
         let mut records =
             Self { requests, loaded, space: loaded + foreseen + 1, items: 0, zeta: 0.0, eta: 0.0 };
         records.set_items(SCRAMBLED_ITEMS);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     fn counts(requests: Requests, loaded: u64, count: u64, draws: u32) -> Vec<u32> {
-        let mut records = Records::new(requests, loaded, count > loaded);
+        let mut records = Records::new(requests, loaded, if count > loaded { 0.05 } else { 0.0 });
         let mut random = Random::of_client(7, 0);
         let mut counts = vec![0; count as usize];
         (0..draws).for_each(|_| counts[records.draw(count, &mut random) as usize] += 1);

@@ -137,7 +137,7 @@ impl Stages {
             counted: ran.is_ok(),
         });
         let workload = match subject.workload.rsplit('/').next() {
-            Some(name) if name == subject.series => subject.workload.to_owned(),
+            Some(name) if name.split(':').next() == Some(subject.series) => subject.workload.to_owned(),
             _ => format!("{} of {}", subject.series, subject.workload),
         };
         let url = subject.url.to_owned();

@@ -45,6 +45,15 @@ pub(super) fn resolve(spec: &mut RunSpec, systems: &[SystemPlan]) -> Result<Vec<
             }
             (own.pass, own.fixed) = (own.pass.max(other.pass), own.fixed.max(other.fixed));
         }
+        let [one, own] = [&systems[0], system].map(|it| it.benchmark.detail(other.workload));
+        if let (Some(one), Some(own)) = (&one, &own)
+            && one != own
+        {
+            return Err(Failure::wrong(format!(
+                "{} is {own} on {} and {one} on {}, and they are compared: give all systems the same",
+                other.workload, system.name, names[0]
+            )));
+        }
     }
     let quick = spec.quick;
     keep_query_options_for_passes(&mut spec.phases, &series);
@@ -53,6 +62,11 @@ pub(super) fn resolve(spec: &mut RunSpec, systems: &[SystemPlan]) -> Result<Vec<
         .iter_mut()
         .map(|phase| PhasePlan::resolve(phase, quick, &series, &names))
         .collect::<Result<Vec<_>, _>>()?;
+    for stream in phases.iter_mut().flat_map(|phase| &mut phase.streams) {
+        if let Some(detail) = systems.iter().find_map(|system| system.benchmark.detail(&stream.workload)) {
+            stream.workload += &format!(": {detail}");
+        }
+    }
     refuse_unused(&spec.phases, &phases)?;
     name_apart(&spec.phases, &mut phases)?;
     for (phase, plan) in spec.phases.iter_mut().zip(&phases).filter(|(phase, _)| phase.streams.len() > 1) {

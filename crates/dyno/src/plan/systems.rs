@@ -8,7 +8,7 @@ use dyno_target::embedded::{Profile, ServerSpec};
 use dyno_target::probe::NodeExporter;
 use dyno_target::{Capabilities, Environment, Target};
 use dyno_workload::benchmark::{Benchmark, ScriptsBenchmark};
-use dyno_workload::registry::{self, Selection};
+use dyno_workload::registry::{self, DataOptions, Selection};
 
 use crate::failure::Failure;
 use crate::flags::{check_name, data_of};
@@ -71,6 +71,10 @@ pub(crate) fn capabilities(url: Option<&str>) -> Result<Capabilities, Failure> {
 pub(super) fn expand_families(spec: &mut RunSpec) -> Result<(), Failure> {
     let targets = spec.targets.iter().map(|target| capabilities(target.url.as_deref()));
     let usual = registry::usual(&targets.collect::<Result<Vec<_>, _>>()?);
+    let mut options = DataOptions::default();
+    for system in &spec.systems {
+        options = options.or(data_of(system)?);
+    }
     for mut phase in std::mem::take(&mut spec.phases) {
         let alone = match phase.streams.as_slice() {
             [stream] if stream.name.is_none() => Some(stream),
@@ -79,7 +83,8 @@ pub(super) fn expand_families(spec: &mut RunSpec) -> Result<(), Failure> {
         let Some(stream) = alone else {
             for stream in &mut phase.streams {
                 if !stream.has_texts() {
-                    stream.workload = Some(one_workload(stream.workload.as_deref().unwrap_or(usual))?);
+                    stream.workload =
+                        Some(one_workload(stream.workload.as_deref().unwrap_or(usual), &options)?);
                 }
             }
             spec.phases.push(phase);
@@ -89,7 +94,8 @@ pub(super) fn expand_families(spec: &mut RunSpec) -> Result<(), Failure> {
             spec.phases.push(phase);
             continue;
         }
-        for workload in registry::find(stream.workload.as_deref().unwrap_or(usual))?.workloads() {
+        let named = stream.workload.as_deref().unwrap_or(usual);
+        for workload in registry::find(named)?.with(&options).workloads() {
             let stream = StreamSpec { workload: Some((*workload).to_owned()), ..stream.clone() };
             spec.phases.push(PhaseSpec { streams: vec![stream], ..phase.clone() });
         }
@@ -98,8 +104,8 @@ pub(super) fn expand_families(spec: &mut RunSpec) -> Result<(), Failure> {
 }
 
 /// The one workload that a stream names, by its whole name.
-fn one_workload(named: &str) -> Result<String, Failure> {
-    match registry::find(named)?.workloads() {
+fn one_workload(named: &str, options: &DataOptions) -> Result<String, Failure> {
+    match registry::find(named)?.with(options).workloads() {
         [only] => Ok((*only).to_owned()),
         several => Err(Failure::wrong(format!(
             "a stream runs one workload, and {named} is {}",

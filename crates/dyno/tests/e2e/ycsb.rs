@@ -89,6 +89,44 @@ fn all_six_run_on_postgresql_and_leave_what_they_should() {
     assert!(refused.contains("usertable is there and dyno has not made it"), "{refused}");
 }
 
+/// By YCSB's names on the command line and in a scenario; the run says which mix it is, and is run again from what is stored.
+#[test]
+fn a_mix_of_ones_own_is_run_and_told() {
+    let Some(server) = shared() else { return };
+    let target = database(&server, "ycsb_mix");
+    let home = Home::new();
+    let title = "ycsb/mix: 50% read, 20% update, 10% insert, 20% scan, uniform, scans of 1 to 3 records, 2 fields, 30 bytes each field";
+    let shares = "--readproportion=0.5 --updateproportion=0.2 --insertproportion=0.1 --scanproportion=0.2 --maxscanlength=3 \
+                  --requestdistribution=uniform --fieldcount=2 --fieldlength=30";
+    let load = "--records 400 --clients 2 --transactions 400 --warm-up 0s --json";
+    let words =
+        ["run", "ycsb", "--target", &target].into_iter().chain(shares.split(' ').filter(|it| !it.is_empty()));
+    let typed: Vec<&str> = words.chain(load.split(' ')).collect();
+    let data = r#"{ records = 400, readproportion = 0.5, updateproportion = 0.2, insertproportion = 0.1, scanproportion = 0.2,
+                    maxscanlength = 3, requestdistribution = "uniform", fieldcount = 2, field-length = 30 }"#;
+    let scenario = home.file(
+        "mix.toml",
+        &format!(
+            "version = 1\n[[systems]]\ndata.ycsb = {}\n[[phases]]\nwarm-up = \"0s\"\n\
+             streams = [{{ workload = \"ycsb\", load = {{ clients = 2, transactions = 400 }} }}]\n",
+            data.replace('\n', " ")
+        ),
+    );
+    let runs: [&[&str]; 3] = [
+        &typed,
+        &["run", &scenario, "--target", &target, "--json"],
+        &["run", "--rerun", "last", "--target", &target, "--json"],
+    ];
+    for words in runs {
+        let report = home.dyno(words).expect(0).report();
+        report.assert_checks_passed();
+        assert_eq!((report.checks().len(), &report.stage()["workload"]), (5, &title.into()), "{words:?}");
+        let names: Vec<String> = done(&report, "mix").into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["read", "update", "insert", "scan"]);
+        assert!(home.dyno(&["report", "last"]).expect(0).out.contains("ycsb/mix: 50% read, 20% update"));
+    }
+}
+
 fn run_on(product: MysqlProduct) {
     let Some(server) = mysql::shared(product) else { return };
     let target = mysql::database(&server, "ycsb");
@@ -123,6 +161,10 @@ fn records_that_cannot_be_are_refused() {
         ("--records 0", "--records takes 1 to 4,294,967,295"),
         ("--scale 3", "--scale"),
         ("--requests hotspot", "hotspot"),
+        (
+            "--readproportion 0.5 --updateproportion 0.5",
+            "is for ycsb/mix, and the shares of ycsb/a are fixed",
+        ),
     ] {
         let words: Vec<&str> = ["run", "ycsb/a"].into_iter().chain(words.split(' ')).collect();
         let refused = home.dyno(&words).expect(1).err;
