@@ -1,5 +1,65 @@
-//! The text of a statement in pieces: code, quotes, comments and semicolons. Products differ in whether a backslash in quotes takes
-//! away the meaning of the letter behind it. Pure.
+//! The text of statements in pieces (code, quotes, comments and semicolons), and in statements, as a product's own client reads it.
+//! Pure.
+
+mod block;
+
+use block::Block;
+
+/// What a product takes for quotes and comments, beside `'…'`, `"…"`, `E'…'` and `/* … */`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Syntax {
+    /// In `'…'` and `"…"` a character behind a backslash ends nothing.
+    pub backslashes: bool,
+    /// Names in backticks.
+    pub backticks: bool,
+    /// `$$ … $$` and `$tag$ … $tag$`.
+    pub dollars: bool,
+    pub hashes: Hashes,
+    /// `--` begins a comment only with a blank behind it.
+    pub dashes_need_blank: bool,
+    /// Comments `/* … */` stand in each other.
+    pub nests: bool,
+}
+
+/// Where `#` begins a comment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hashes {
+    Nowhere,
+    /// With a blank or `!` behind it.
+    BeforeBlank,
+    /// Where nothing but blanks stands before it in its line: elsewhere it may be an operator.
+    OnOwnLine,
+    Anywhere,
+}
+
+impl Syntax {
+    /// Of a product that is not known.
+    pub const ANY: Self =
+        Self { backticks: true, hashes: Hashes::OnOwnLine, nests: false, ..Self::POSTGRESQL };
+    pub const POSTGRESQL: Self = Self {
+        backslashes: false,
+        backticks: false,
+        dollars: true,
+        hashes: Hashes::Nowhere,
+        dashes_need_blank: false,
+        nests: true,
+    };
+    pub const MYSQL: Self = Self {
+        backslashes: true,
+        backticks: true,
+        dollars: false,
+        hashes: Hashes::Anywhere,
+        dashes_need_blank: true,
+        nests: false,
+    };
+    pub const SQLITE: Self = Self { backticks: true, dollars: false, nests: false, ..Self::POSTGRESQL };
+
+    /// A setting of the server may decide over backslashes.
+    #[must_use]
+    pub fn with_backslashes(self, backslashes: bool) -> Self {
+        Self { backslashes, ..self }
+    }
+}
 
 /// What a piece of a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,19 +71,79 @@ pub enum Piece {
 }
 
 /// The comments of a text that say how answers to it are compared, without what precedes `dyno:`.
-pub fn directives<'t>(text: &'t str) -> impl Iterator<Item = &'t str> {
+pub fn directives<'t>(text: &'t str, syntax: Syntax) -> impl Iterator<Item = &'t str> {
     let said = |(piece, text): (Piece, &'t str)| {
         let bare = text.trim_start_matches(['-', '#', '/', '*', ' ', '\t']).trim_end_matches("*/").trim();
         (piece == Piece::Comment && bare.starts_with("dyno:")).then_some(bare)
     };
-    readable_pieces(text).into_iter().filter_map(said)
+    readable_pieces(text, syntax).into_iter().filter_map(said)
+}
+
+/// The statements of a text with their comments, without the semicolons between them. What has nothing but comments is none. A
+/// semicolon in brackets or in the body of a function, a trigger or a `BEGIN NOT ATOMIC` ends nothing.
+#[must_use]
+pub fn statements(text: &str, syntax: Syntax) -> Vec<&str> {
+    let (mut found, mut block, mut says) = (Vec::new(), Block::default(), false);
+    let (mut from, mut at) = (0, 0);
+    for (piece, part) in readable_pieces(text, syntax) {
+        match piece {
+            Piece::Semicolon if !block.is_open() => {
+                if std::mem::take(&mut says) {
+                    found.push(text[from..at].trim());
+                }
+                (from, block) = (at + part.len(), Block::default());
+            }
+            Piece::Semicolon => block.word(""),
+            Piece::Code => {
+                says |= !part.trim().is_empty();
+                block.read(part);
+            }
+            Piece::Quoted => {
+                says = true;
+                block.word("");
+            }
+            Piece::Comment => says |= is_hint(part),
+        }
+        at += part.len();
+    }
+    if says {
+        found.push(text[from..].trim());
+    }
+    found
+}
+
+/// A text without the blanks and comments that it begins with.
+#[must_use]
+pub fn behind_comments(text: &str, syntax: Syntax) -> &str {
+    let mut at = 0;
+    for (piece, part) in pieces(text, syntax) {
+        let is_blank = match piece {
+            Piece::Comment => !is_hint(part),
+            _ => part.trim().is_empty(),
+        };
+        if !is_blank {
+            break;
+        }
+        at += part.len();
+    }
+    text[at..].trim_start()
+}
+
+/// A comment that the server reads.
+#[must_use]
+pub fn is_hint(comment: &str) -> bool {
+    comment.starts_with("/*+") || comment.starts_with("/*!")
 }
 
 /// The pieces of a text, read so that its quotes end if there is such a reading.
 #[must_use]
-pub fn readable_pieces(text: &str) -> Vec<(Piece, &str)> {
-    let plain = pieces(text, false);
-    if never_ends(&plain) { pieces(text, true) } else { plain }
+pub fn readable_pieces(text: &str, syntax: Syntax) -> Vec<(Piece, &str)> {
+    let own = pieces(text, syntax);
+    if !never_ends(&own) {
+        return own;
+    }
+    let other = pieces(text, syntax.with_backslashes(!syntax.backslashes));
+    if never_ends(&other) { own } else { other }
 }
 
 /// Whether the last quotes do not end.
@@ -34,38 +154,18 @@ pub fn never_ends(pieces: &[(Piece, &str)]) -> bool {
 
 /// Cuts a text into its pieces.
 #[must_use]
-pub fn pieces(text: &str, escapes: bool) -> Vec<(Piece, &str)> {
+pub fn pieces(text: &str, syntax: Syntax) -> Vec<(Piece, &str)> {
     let mut found: Vec<(Piece, &str)> = Vec::new();
     let (mut begun, mut at) = (0, 0);
     while let Some(letter) = text[at..].chars().next() {
-        let rest = &text[at..];
-        // On a line of its own or before a statement; elsewhere it may be an operator.
-        let begins_line = || {
-            let before = text[..at].trim_end_matches([' ', '\t']);
-            before.is_empty() || before.ends_with('\n')
-        };
-        let piece = match letter {
-            ';' => Some((Piece::Semicolon, 1)),
-            '\'' | '"' | '`' => {
-                let escapes = escapes || (letter == '\'' && begins_escapes(&text[..at]));
-                Some((Piece::Quoted, quoted(rest, letter, escapes)))
-            }
-            '$' if !text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_') => {
-                dollar_quoted(rest).map(|length| (Piece::Quoted, length))
-            }
-            '-' if rest.starts_with("--") => Some((Piece::Comment, behind(rest, 2, "\n"))),
-            '#' if begins_line() => Some((Piece::Comment, behind(rest, 1, "\n"))),
-            '/' if rest.starts_with("/*") => Some((Piece::Comment, behind(rest, 2, "*/"))),
-            _ => None,
-        };
-        let Some((piece, length)) = piece else {
+        let Some((piece, length)) = other_than_code(text, at, syntax) else {
             at += letter.len_utf8();
             continue;
         };
         if begun < at {
             found.push((Piece::Code, &text[begun..at]));
         }
-        found.push((piece, &rest[..length]));
+        found.push((piece, &text[at..at + length]));
         at += length;
         begun = at;
     }
@@ -75,15 +175,77 @@ pub fn pieces(text: &str, escapes: bool) -> Vec<(Piece, &str)> {
     found
 }
 
+/// What begins at a place that is no code, and how long it is.
+fn other_than_code(text: &str, at: usize, syntax: Syntax) -> Option<(Piece, usize)> {
+    let (before, rest) = text.split_at(at);
+    let next = || rest.chars().nth(1);
+    match rest.chars().next()? {
+        ';' => Some((Piece::Semicolon, 1)),
+        '\'' => Some((Piece::Quoted, quoted(rest, '\'', syntax.backslashes || begins_escapes(before)))),
+        '"' => Some((Piece::Quoted, quoted(rest, '"', syntax.backslashes))),
+        '`' if syntax.backticks => Some((Piece::Quoted, quoted(rest, '`', false))),
+        '$' if syntax.dollars && !before.ends_with(is_of_word) => {
+            dollar_quoted(rest).map(|length| (Piece::Quoted, length))
+        }
+        '-' if rest.starts_with("--") => {
+            let begins =
+                !syntax.dashes_need_blank || rest[2..].chars().next().is_none_or(char::is_whitespace);
+            begins.then(|| (Piece::Comment, behind(rest, 2, "\n")))
+        }
+        '#' => {
+            let begins_line = || {
+                let before = before.trim_end_matches([' ', '\t']);
+                before.is_empty() || before.ends_with('\n')
+            };
+            let begins = match syntax.hashes {
+                Hashes::Nowhere => false,
+                Hashes::BeforeBlank => matches!(next(), Some(' ' | '!')),
+                Hashes::OnOwnLine => begins_line(),
+                Hashes::Anywhere => true,
+            };
+            begins.then(|| (Piece::Comment, behind(rest, 1, "\n")))
+        }
+        '/' if rest.starts_with("/*") => {
+            Some((Piece::Comment, if syntax.nests { nested(rest) } else { behind(rest, 2, "*/") }))
+        }
+        _ => None,
+    }
+}
+
+fn is_of_word(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_'
+}
+
 /// Whether quotes behind this are those of `E'…'`.
 fn begins_escapes(before: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    before.strip_suffix(['e', 'E']).is_some_and(|before| !before.ends_with(is_part))
+    before.strip_suffix(['e', 'E']).is_some_and(|before| !before.ends_with(is_of_word))
 }
 
 /// How long a text is up to the end of what `end` closes, which is looked for from `from` on.
 fn behind(text: &str, from: usize, end: &str) -> usize {
     text[from..].find(end).map_or(text.len(), |found| from + found + end.len())
+}
+
+/// The same of a comment that may have others in it.
+fn nested(text: &str) -> usize {
+    let (mut open, mut at) = (0_usize, 0);
+    while let Some(found) = text[at..].find(['*', '/']) {
+        at += found;
+        let sign = text.get(at..at + 2);
+        match sign {
+            Some("/*") => open += 1,
+            Some("*/") => open -= 1,
+            _ => {
+                at += 1;
+                continue;
+            }
+        }
+        at += 2;
+        if open == 0 {
+            return at;
+        }
+    }
+    text.len()
 }
 
 /// How long the quotes are with which a text begins. A doubled quote ends quotes and begins others, which comes to the same.
@@ -103,8 +265,7 @@ fn quoted(text: &str, quote: char, escapes: bool) -> usize {
 fn dollar_quoted(text: &str) -> Option<usize> {
     let tag = text[1..].find('$')?;
     let (quote, name) = (&text[..tag + 2], &text[1..=tag]);
-    let is_tag = name.chars().all(|c| c.is_alphanumeric() || c == '_')
-        && !name.starts_with(|c: char| c.is_ascii_digit());
+    let is_tag = name.chars().all(is_of_word) && !name.starts_with(|c: char| c.is_ascii_digit());
     is_tag.then(|| behind(text, quote.len(), quote))
 }
 
@@ -114,22 +275,4 @@ fn is_closed(quoted: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_backslash_escapes_in_quotes_behind_an_e() {
-        let quoted = |text| {
-            let pieces = readable_pieces(text).into_iter();
-            pieces.filter(|(piece, _)| *piece == Piece::Quoted).map(|(_, text)| text).collect::<Vec<_>>()
-        };
-        assert_eq!(quoted(r"SELECT E'a\'b', e'c\'d'"), [r"'a\'b'", r"'c\'d'"]);
-        assert_eq!(quoted(r"SELECT 'C:\', like'\'"), [r"'C:\'", r"'\'"]);
-    }
-
-    #[test]
-    fn only_comments_are_directives() {
-        let text = "# dyno: a\n/* dyno: b */ SELECT 'dyno: c', '-- dyno: d' -- dyno: e";
-        assert_eq!(directives(text).collect::<Vec<_>>(), ["dyno: a", "dyno: b", "dyno: e"]);
-    }
-}
+mod tests;

@@ -13,7 +13,7 @@ use statement::Statement;
 use tokens::tokens;
 
 use super::{Columns, Rows, Tolerance};
-use crate::sql_text::directives;
+use crate::sql_text::{Syntax, directives};
 
 /// What a comment of a text may say of how answers to it are compared: only by the number of their rows, or also where what a value is
 /// made of has another order.
@@ -66,7 +66,7 @@ impl Freedom {
     #[must_use]
     pub fn of(sql: &str) -> Self {
         let mut found = Self::default();
-        let said: Vec<&str> = directives(sql).collect();
+        let said: Vec<&str> = directives(sql, Syntax::ANY).collect();
         let [count_only, unordered] = SAID.map(|it| said.contains(&it));
         if count_only {
             found.count_only = true;

@@ -15,6 +15,7 @@ use arrow_array::{RecordBatch, RecordBatchReader as _};
 use dyno_engine::driver::{
     self, Batch, CancelSession, ColumnValues, DriverSession, Executed, Operation, RowSink, Values,
 };
+use dyno_results::sql_text::statements;
 use dyno_wire::server_error::{DriverError, DriverErrorKind};
 
 use super::columns;
@@ -23,7 +24,6 @@ use super::error::{of_library, own};
 use super::rows;
 use super::settings::AdbcSettings;
 use super::sql::{self, Answer, Effect};
-use crate::sql_text;
 
 /// The table in between, and how rows go into it and into another.
 const STAGE: &str = "dyno_staging";
@@ -109,7 +109,7 @@ impl AdbcSession {
     fn execute_text(&mut self, text: &str, rows: &mut dyn RowSink) -> Result<Executed, DriverError> {
         let was_in_transaction = self.in_transaction;
         let mut all = Executed::default();
-        for sql in sql_text::statements(text, sql::QUOTES) {
+        for sql in statements(text, sql::SYNTAX) {
             match self.execute_one(sql, rows) {
                 Ok(one) => all.add(one),
                 Err(error) => {

@@ -1,6 +1,6 @@
 //! What can be told of SQL without its grammar: what its first word does.
 
-use crate::sql_text::{Quotes, behind_blanks};
+use dyno_results::sql_text::{Syntax, behind_comments};
 
 /// What a statement answers with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,13 +54,12 @@ impl Effect {
 }
 
 fn first_word(sql: &str) -> &str {
-    let sql = behind_blanks(sql, QUOTES).trim_start_matches('(');
+    let sql = behind_comments(sql, SYNTAX).trim_start_matches('(');
     sql.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default()
 }
 
-/// What of a text of several statements is quoted.
-pub(super) const QUOTES: Quotes =
-    Quotes { backslashes: false, backticks: false, dollars: true, hashes: false };
+/// As DuckDB's, and most likely that of others.
+pub(super) const SYNTAX: Syntax = Syntax::POSTGRESQL;
 
 #[cfg(test)]
 mod tests {

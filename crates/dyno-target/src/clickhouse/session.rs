@@ -10,6 +10,7 @@ use std::time::Duration;
 use dyno_engine::driver::{
     Batch, CancelSession, DriverSession, Executed, Operation, RowSink, SessionProgress, Statement, Value,
 };
+use dyno_results::sql_text::{Hashes, Syntax};
 use dyno_wire::server_error::{DriverError, DriverErrorKind};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -23,10 +24,10 @@ use crate::deadline::Deadline;
 use crate::interruption;
 use crate::settings::url::encode;
 use crate::sql_text as text;
-use crate::sql_text::Quotes;
 
 /// What of a text of several statements is quoted.
-const QUOTES: Quotes = Quotes { backslashes: true, backticks: true, dollars: true, hashes: true };
+pub(super) const SYNTAX: Syntax =
+    Syntax { dollars: true, hashes: Hashes::BeforeBlank, dashes_need_blank: false, ..Syntax::MYSQL };
 
 /// How rows come back.
 const FORMAT: &str = "default_format=TabSeparatedWithNamesAndTypes";
@@ -204,12 +205,12 @@ impl ClickHouseSession {
 
     fn run(&mut self, sql: &str, rows: &mut dyn RowSink) -> Result<Executed, DriverError> {
         // Only the error of what sends rows can come behind them; of all else the server is to say first whether it is done.
-        let waits = if text::returns_rows(sql, QUOTES) { "" } else { "&wait_end_of_query=1" };
+        let waits = if text::returns_rows(sql, SYNTAX) { "" } else { "&wait_end_of_query=1" };
         self.ask(waits, None, sql.as_bytes(), |session, answer| {
             // Only some versions say it.
             if let Some(format) = answer.headers().get(ANSWER_FORMAT)
                 && format != "TabSeparatedWithNamesAndTypes"
-                && text::returns_rows(sql, QUOTES)
+                && text::returns_rows(sql, SYNTAX)
             {
                 return Err(rows::other_format());
             }
@@ -278,7 +279,7 @@ impl RowSink for Hello {
 impl DriverSession for ClickHouseSession {
     fn execute(&mut self, operation: Operation<'_>, rows: &mut dyn RowSink) -> Result<Executed, DriverError> {
         let mut all = Executed::default();
-        for sql in text::of_operation(operation, &self.statements, QUOTES) {
+        for sql in text::of_operation(operation, &self.statements, SYNTAX) {
             all.add(self.run(&sql, rows)?);
         }
         Ok(all)

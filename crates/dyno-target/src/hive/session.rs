@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use dyno_engine::driver::{Batch, CancelSession, DriverSession, Executed, Operation, RowSink, Statement};
+use dyno_results::sql_text::Syntax;
 use dyno_wire::server_error::{DriverError, DriverErrorKind};
 
 use super::error::{NOT_HIVE, cancelled, checked, other, said};
@@ -19,10 +20,9 @@ use super::{load, rows};
 use crate::deadline::Deadline;
 use crate::interruption;
 use crate::sql_text as text;
-use crate::sql_text::Quotes;
 
 /// What of a text of several statements is quoted.
-const QUOTES: Quotes = Quotes { backslashes: true, backticks: true, dollars: false, hashes: false };
+pub(super) const SYNTAX: Syntax = Syntax { backslashes: true, ..Syntax::SQLITE };
 
 /// To connect, and to answer a login.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -269,7 +269,7 @@ impl Drop for HiveSession {
 impl DriverSession for HiveSession {
     fn execute(&mut self, operation: Operation<'_>, rows: &mut dyn RowSink) -> Result<Executed, DriverError> {
         let mut all = Executed::default();
-        for sql in text::of_operation(operation, &self.statements, QUOTES) {
+        for sql in text::of_operation(operation, &self.statements, SYNTAX) {
             all.add(self.run(&sql, rows)?);
         }
         Ok(all)

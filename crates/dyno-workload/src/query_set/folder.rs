@@ -8,12 +8,12 @@ use dyno_engine::request::QueryKind;
 use dyno_engine::workload::Workload;
 use dyno_results::answer;
 use dyno_results::event::QueryAnswer;
-use dyno_results::sql_text::directives;
+use dyno_results::sql_text::{Syntax, directives};
 use dyno_target::connection::Connection;
 use thiserror::Error;
 
 use super::parameters::{self, NotReplaced, Why};
-use super::text::{self, NoQuery};
+use super::text;
 use super::{Query, QueryLoad};
 use crate::benchmark::{
     Baseline, BenchmarkError, FailedQuery, NamedQuery, QueryUnderWay, Series, SeriesLoad,
@@ -84,10 +84,11 @@ impl QueryFolder {
             return Err(QueryFolderError::TooMany(texts.len()));
         }
         let query = |(place, (name, text)): (u16, (&String, &String))| {
-            let sql = text::statement(text).map_err(|why| match why {
-                NoQuery::Empty => QueryFolderError::Empty(name.clone()),
-                NoQuery::Several => QueryFolderError::Several(name.clone()),
-            })?;
+            let sql = match text::bare_statements(text, Syntax::ANY).as_slice() {
+                [] => return Err(QueryFolderError::Empty(name.clone())),
+                [only] => *only,
+                _ => return Err(QueryFolderError::Several(name.clone())),
+            };
             let replaced =
                 parameters::replace(sql, values).map_err(|NotReplaced { name: of, at, why }| {
                     let before = sql.as_ptr() as usize - text.as_ptr() as usize + at;
@@ -98,17 +99,17 @@ impl QueryFolder {
                     }
                 })?;
             // A value may have ended the statement.
-            if text::statement(&replaced.sql) == Err(NoQuery::Several) {
+            if text::bare_statements(&replaced.sql, Syntax::ANY).len() > 1 {
                 return Err(QueryFolderError::Several(name.clone()));
             }
             let kind = text::kind(&replaced.sql);
             let (mut sql, parameters) = (replaced.sql, replaced.values);
-            for said in directives(text) {
+            for said in directives(text, Syntax::ANY) {
                 if !answer::SAID.contains(&said) {
                     return Err(QueryFolderError::Said { file: name.clone(), said: said.to_owned() });
                 }
                 // It is stored with the text, for all that is compared with the answer later.
-                if !directives(&sql).any(|it| it == said) {
+                if !directives(&sql, Syntax::ANY).any(|it| it == said) {
                     sql.insert_str(0, &format!("-- {said}\n"));
                 }
             }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use dyno_results::sql_text::{Piece, readable_pieces};
+use dyno_results::sql_text::{Piece, Syntax, readable_pieces};
 
 /// A text with the values of its parameters.
 #[derive(Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub(super) fn replace(sql: &str, values: &BTreeMap<String, String>) -> Result<Re
         Ok(value)
     };
     let mut at = 0;
-    for (kind, piece) in readable_pieces(sql) {
+    for (kind, piece) in readable_pieces(sql, Syntax::ANY) {
         match kind {
             Piece::Code => {
                 let mut rest = piece;

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use dyno_engine::request::QueryKind;
-use dyno_results::sql_text::{Piece, never_ends, pieces, readable_pieces};
+use dyno_results::sql_text::{Piece, Syntax, behind_comments, is_hint, pieces, readable_pieces};
 
 /// Words with which statements begin that read.
 const READ: [&str; 12] = [
@@ -27,33 +27,10 @@ const WRITE: [&str; 5] = ["insert", "update", "delete", "merge", "replace"];
 /// Words of a statement that may write though it begins as if it only read.
 const WRITE_WITHIN: [&str; 6] = ["insert", "update", "delete", "merge", "into", "nextval"];
 
-/// Why a text is no query.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NoQuery {
-    Empty,
-    Several,
-}
-
-/// The one statement of a text, without the comments before it and the semicolon behind it.
-pub(super) fn statement(text: &str) -> Result<&str, NoQuery> {
-    let text = text.trim_start_matches('\u{feff}');
-    let mut several = false;
-    for escapes in [false, true] {
-        match only(text, &pieces(text, escapes)) {
-            Ok(statement) => return Ok(statement),
-            Err(Some(NoQuery::Empty)) => return Err(NoQuery::Empty),
-            Err(Some(NoQuery::Several)) => several = true,
-            Err(None) => {}
-        }
-    }
-    // Quotes that never end: the server says it better.
-    if several { Err(NoQuery::Several) } else { Ok(text.trim()) }
-}
-
 /// Where a text has quotes and comments.
 pub(crate) fn quoted(text: &str) -> Vec<Range<usize>> {
     let mut at = 0;
-    let places = readable_pieces(text).into_iter().map(|(piece, text)| {
+    let places = readable_pieces(text, Syntax::ANY).into_iter().map(|(piece, text)| {
         at += text.len();
         (piece, at - text.len()..at)
     });
@@ -61,25 +38,27 @@ pub(crate) fn quoted(text: &str) -> Vec<Range<usize>> {
     places.filter_map(|(piece, place)| is_one(piece).then_some(place)).collect()
 }
 
-/// The statements of a text, without the semicolons between them; those that are empty are left out.
+/// The statements of a text, each without the comments before it.
+pub(super) fn bare_statements(text: &str, syntax: Syntax) -> Vec<&str> {
+    let text = text.trim_start_matches('\u{feff}');
+    let all = dyno_results::sql_text::statements(text, syntax).into_iter();
+    all.map(|statement| behind_comments(statement, syntax)).collect()
+}
+
+/// The statements of a text without comments, which would hide what follows in the same line.
 pub(crate) fn statements(text: &str) -> Vec<String> {
-    let mut all = vec![String::new()];
-    for (piece, text) in pieces(text, false) {
-        match piece {
-            Piece::Semicolon => all.push(String::new()),
-            // It would hide what follows in the same line.
-            Piece::Comment if !is_hint(text) => all.iter_mut().last().into_iter().for_each(|it| it.push(' ')),
-            _ => all.iter_mut().last().into_iter().for_each(|statement| statement.push_str(text)),
-        }
-    }
-    let trimmed = all.iter().map(|statement| statement.trim().to_owned());
-    trimmed.filter(|statement| !statement.is_empty()).collect()
+    let without = |statement: &str| {
+        let pieces = pieces(statement, Syntax::ANY).into_iter();
+        let bare = |(piece, text)| if piece == Piece::Comment && !is_hint(text) { " " } else { text };
+        pieces.map(bare).collect::<String>().trim().to_owned()
+    };
+    bare_statements(text, Syntax::ANY).into_iter().map(without).collect()
 }
 
 /// What a statement does, as far as its words tell: what a function does that it calls is not known.
 pub(super) fn kind(statement: &str) -> QueryKind {
     // Whether a backslash escapes a quote is known to the server alone: what writes by one reading may write.
-    match [false, true].map(|escapes| kind_of(&pieces(statement, escapes))) {
+    match [false, true].map(|it| kind_of(&pieces(statement, Syntax::ANY.with_backslashes(it)))) {
         [QueryKind::Read, other] => other,
         [kind, _] => kind,
     }
@@ -96,33 +75,6 @@ fn kind_of(pieces: &[(Piece, &str)]) -> QueryKind {
         _ if READ.contains(&first) && !words.any(|word| WRITE_WITHIN.contains(&word)) => QueryKind::Read,
         _ => QueryKind::Other,
     }
-}
-
-/// A comment that the server reads.
-fn is_hint(comment: &str) -> bool {
-    comment.starts_with("/*+") || comment.starts_with("/*!")
-}
-
-/// The only statement among pieces; `None` is the reason where quotes do not end.
-fn only<'t>(text: &'t str, pieces: &[(Piece, &'t str)]) -> Result<&'t str, Option<NoQuery>> {
-    let offset = |piece: &str| piece.as_ptr() as usize - text.as_ptr() as usize;
-    let says = |(piece, text): &&(Piece, &str)| match piece {
-        Piece::Code => !text.trim().is_empty(),
-        Piece::Quoted => true,
-        Piece::Comment => is_hint(text),
-        Piece::Semicolon => false,
-    };
-    if never_ends(pieces) {
-        return Err(None);
-    }
-    let Some(first) = pieces.iter().find(says) else { return Err(Some(NoQuery::Empty)) };
-    let from = offset(first.1);
-    let end = pieces.iter().find(|(piece, text)| *piece == Piece::Semicolon && offset(text) > from);
-    let to = end.map_or(text.len(), |(_, text)| offset(text));
-    if pieces.iter().filter(says).any(|(_, piece)| offset(piece) > to) {
-        return Err(Some(NoQuery::Several));
-    }
-    Ok(text[from..to].trim())
 }
 
 #[cfg(test)]
@@ -153,14 +105,15 @@ mod tests {
             ("'é' ; ", "'é'"),
             ("SELECT 'never ends;", "SELECT 'never ends;"),
         ] {
-            assert_eq!(statement(text), Ok(expected), "{text}");
+            assert_eq!(bare_statements(text, Syntax::ANY), [expected], "{text}");
         }
         for empty in ["", " \n", "-- nothing", "/* nothing */;", ";;", "# nothing\n"] {
-            assert_eq!(statement(empty), Err(NoQuery::Empty), "{empty}");
+            assert!(bare_statements(empty, Syntax::ANY).is_empty(), "{empty}");
         }
-        for several in ["SELECT 1; SELECT 2", "BEGIN;\nSELECT ';';\nEND;", "SELECT 1; 'x'"] {
-            assert_eq!(statement(several), Err(NoQuery::Several), "{several}");
-        }
+        assert_eq!(
+            bare_statements("BEGIN;\n-- why\nSELECT ';';\nEND;", Syntax::ANY),
+            ["BEGIN", "SELECT ';'", "END"]
+        );
     }
 
     #[test]

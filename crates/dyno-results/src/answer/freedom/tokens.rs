@@ -1,6 +1,6 @@
 //! The words and signs of a query's text, without comments.
 
-use crate::sql_text::{Piece, readable_pieces};
+use crate::sql_text::{Piece, Syntax, readable_pieces};
 
 /// A word, a number, a text in quotes or a sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Token<'_> {
 /// Reads a text into its tokens.
 pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
     let (mut found, mut depth) = (Vec::new(), 0);
-    for (piece, text) in readable_pieces(text) {
+    for (piece, text) in readable_pieces(text, Syntax::ANY) {
         match piece {
             Piece::Code => read_code(text, &mut depth, &mut found),
             Piece::Quoted => found.push(Token { text, depth }),
