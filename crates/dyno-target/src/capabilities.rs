@@ -1,6 +1,8 @@
 //! What can be said of a target from its name alone, so that nobody above asks which product it is. A driver adds its own
 //! here.
 
+use dyno_results::sql_text::Syntax;
+
 use crate::Target;
 
 /// How a server writes the errors that it reports.
@@ -21,6 +23,8 @@ pub struct Capabilities {
     /// The name of a target where the user gives it none.
     pub short_name: &'static str,
     pub error_codes: ErrorCodes,
+    /// How its own client reads quotes and comments.
+    pub syntax: Syntax,
     /// Whether statements can be sent with their parameters apart without being prepared first.
     pub extended_protocol: bool,
     /// Whether scripts in pgbench's language run on it.
@@ -40,6 +44,7 @@ impl Capabilities {
         protocol: "PostgreSQL",
         short_name: "pg",
         error_codes: ErrorCodes::SqlStates,
+        syntax: Syntax::POSTGRESQL,
         extended_protocol: true,
         pgbench_scripts: true,
         read_only: false,
@@ -50,6 +55,7 @@ impl Capabilities {
         protocol: "MySQL",
         short_name: "my",
         error_codes: ErrorCodes::Numbers,
+        syntax: Syntax::MYSQL,
         extended_protocol: false,
         pgbench_scripts: false,
         read_only: false,

@@ -234,6 +234,8 @@ pub struct NamedQuery {
     /// With which its session runs it.
     pub settings: Vec<String>,
     pub sql: String,
+    /// It has several statements.
+    pub several: bool,
     /// As far as its words tell.
     pub only_reads: bool,
     /// With what the names of this variant's tables begin, where those of other variants begin otherwise.

@@ -10,10 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use calls::{Kind, Place};
 use statement::Statement;
-use tokens::tokens;
+use tokens::{Token, tokens};
 
 use super::{Columns, Rows, Tolerance};
-use crate::sql_text::{Syntax, directives};
+use crate::sql_text::{Syntax, directives, statements};
 
 /// What a comment of a text may say of how answers to it are compared: only by the number of their rows, or also where what a value is
 /// made of has another order.
@@ -61,6 +61,19 @@ enum Open {
     Everything,
 }
 
+/// The statement of a text whose answer is kept, by its tokens: the last that reads, or where none does, the last.
+fn answering(sql: &str) -> Vec<Token<'_>> {
+    let mut all: Vec<Vec<Token<'_>>> = statements(sql, Syntax::ANY).into_iter().map(tokens).collect();
+    let reads = |tokens: &Vec<Token<'_>>| {
+        let first = tokens.iter().find(|token| token.text != "(");
+        first.is_some_and(|first| first.is_one_of(&["select", "with", "values", "table", "from"]))
+    };
+    match all.iter().rposition(reads) {
+        Some(place) => all.swap_remove(place),
+        None => all.pop().unwrap_or_default(),
+    }
+}
+
 impl Freedom {
     /// What a query leaves open.
     #[must_use]
@@ -77,7 +90,7 @@ impl Freedom {
             found.all = Open::Order(Vec::new());
             found.because("the query says `compare unordered`");
         }
-        let tokens = tokens(sql);
+        let tokens = answering(sql);
         let Some(statement) = Statement::read(&tokens) else { return found };
         for at in 0..tokens.len() {
             found.add(&statement, Place { tokens: &tokens, at });

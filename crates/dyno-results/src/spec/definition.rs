@@ -1,4 +1,4 @@
-//! The value of a parameter as people type it: `day=1998-09-02`.
+//! The value of a parameter as people type it: `day=1998-09-02`, or for one file of a folder `q4:day=1998-09-02`.
 
 use std::str::FromStr;
 
@@ -23,8 +23,11 @@ impl FromStr for Definition {
                 && name.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
                 && !name.starts_with(|letter: char| letter.is_ascii_digit())
         };
+        // The file's name may have any letters.
+        let own = |name: &str| name.rsplit_once(':').is_none_or(|(file, _)| !file.is_empty());
+        let last = |name: &str| is_name(name.rsplit(':').next().unwrap_or_default());
         match text.split_once('=') {
-            Some((name, value)) if is_name(name) => {
+            Some((name, value)) if own(name) && last(name) => {
                 Ok(Self { name: name.to_owned(), value: value.to_owned() })
             }
             _ => Err(format!("`{text}` is no NAME=VALUE, such as day=1998-09-02")),
@@ -52,13 +55,13 @@ mod tests {
 
     #[test]
     fn a_value_may_hold_anything() {
-        for text in ["day=1998-09-02", "n=", "a_1=b = c"] {
+        for text in ["day=1998-09-02", "n=", "a_1=b = c", "q 4.sql:day=a:b"] {
             assert_eq!(
                 text.parse().map(|definition: Definition| String::from(definition)).as_deref(),
                 Ok(text)
             );
         }
-        for wrong in ["day", "=1", "1a=2", "a b=c"] {
+        for wrong in ["day", "=1", "1a=2", "a b=c", ":a=b", "q4:=1", "q4:1=2"] {
             assert!(wrong.parse::<Definition>().is_err(), "{wrong}");
         }
     }

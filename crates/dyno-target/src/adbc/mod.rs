@@ -58,6 +58,7 @@ fn target(settings: AdbcSettings, protocol: &'static str) -> DriverTarget {
             protocol,
             short_name: settings.kind(),
             error_codes: ErrorCodes::Names,
+            syntax: sql::SYNTAX,
             extended_protocol: false,
             pgbench_scripts: false,
             read_only: settings.is_read_only(),

@@ -36,6 +36,7 @@ pub(crate) static KIND: DriverKind = DriverKind {
                 protocol: "ClickHouse",
                 short_name: "ch",
                 error_codes: ErrorCodes::Names,
+                syntax: session::SYNTAX,
                 extended_protocol: false,
                 pgbench_scripts: false,
                 read_only: false,

@@ -39,6 +39,7 @@ pub(crate) static KIND: DriverKind = DriverKind {
                 protocol: "Hive",
                 short_name: "hive",
                 error_codes: ErrorCodes::SqlStates,
+                syntax: session::SYNTAX,
                 extended_protocol: false,
                 pgbench_scripts: false,
                 read_only: false,

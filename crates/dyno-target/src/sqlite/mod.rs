@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use dyno_engine::driver::{Driver, DriverSession, Statement};
+use dyno_results::sql_text::Syntax;
 use dyno_wire::server_error::DriverError;
 use rusqlite::{Connection, OpenFlags};
 
@@ -34,6 +35,7 @@ pub(crate) static KIND: DriverKind = DriverKind {
                 protocol: "SQLite",
                 short_name: SCHEME,
                 error_codes: ErrorCodes::Names,
+                syntax: Syntax::SQLITE,
                 extended_protocol: false,
                 pgbench_scripts: false,
                 read_only: settings.is_read_only(),

@@ -108,7 +108,7 @@ impl Answers {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match kept.get_mut(place) {
             None => {
-                let (sql, parameters) = (sql.into_owned(), parameters.clone());
+                let parameters = parameters.clone();
                 kept.insert(*place, Kept { sql, parameters, answer: found, changed: 0, varies: None });
             }
             Some(first) if first.sql == sql => {
@@ -235,9 +235,8 @@ mod tests {
         };
         let answers = Answers::default();
         for (sql, value) in [("a", "1"), ("a", "1"), ("a", "2"), ("b", "3")] {
-            let (sql, parameters) = (sql.to_owned(), vec![value.to_owned()]);
-            let (kind, setting) = (QueryKind::Read, None);
-            let query = Query { place: 0, setting, sql, parameters, kind, any_rows: false };
+            let parameters = vec![value.to_owned()];
+            let query = Query { parameters, ..Query::one(0, sql.to_owned(), QueryKind::Read) };
             answers.keep(&query, answer(value));
         }
         let kept = answers.take(&["Q".to_owned()]);
@@ -253,9 +252,7 @@ mod tests {
         let kept = |sql: &str, values: [&str; 2]| {
             let answers = Answers::default();
             for value in values {
-                let (sql, parameters, setting) = (sql.to_owned(), Vec::new(), None);
-                let query =
-                    Query { place: 0, setting, sql, parameters, kind: QueryKind::Read, any_rows: false };
+                let query = Query::one(0, sql.to_owned(), QueryKind::Read);
                 answers.keep(&query, rows_of([value.to_owned()].into_iter()));
             }
             let kept = answers.take(&["Q".to_owned()]);

@@ -1,10 +1,9 @@
 //! A folder of the user's own queries as a workload: each file is a query, on whatever tables it names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use dyno_engine::request::QueryKind;
 use dyno_engine::workload::Workload;
 use dyno_results::answer;
 use dyno_results::event::QueryAnswer;
@@ -12,9 +11,9 @@ use dyno_results::sql_text::{Syntax, directives};
 use dyno_target::connection::Connection;
 use thiserror::Error;
 
-use super::parameters::{self, NotReplaced, Why};
+use super::parameters::{self, Replaced, Why};
 use super::text;
-use super::{Query, QueryLoad};
+use super::{Query, QueryLoad, QueryStatement};
 use crate::benchmark::{
     Baseline, BenchmarkError, FailedQuery, NamedQuery, QueryUnderWay, Series, SeriesLoad,
 };
@@ -28,8 +27,8 @@ const QUERIES_MAX: usize = 2_000;
 #[derive(Debug, Clone)]
 pub struct QueryFolder {
     names: Vec<String>,
-    /// In the same order.
-    queries: Arc<[Query]>,
+    /// As products of a syntax read them, in the same order.
+    readings: Vec<(Syntax, Arc<[Query]>)>,
     /// The values that no query has a parameter for, by name.
     unused: Vec<String>,
 }
@@ -37,15 +36,18 @@ pub struct QueryFolder {
 /// Why texts are no query set.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum QueryFolderError {
-    #[error("{0}.sql has no statement: a query is one, and comments may stand before it")]
+    #[error("{0}.sql has no statement: a query has one or several, and comments may stand before them")]
     Empty(String),
-    #[error("{0}.sql has several statements, and a query is one: give each a file of its own")]
-    Several(String),
+    #[error(
+        "{0}.sql: a value ends the statement that has its parameter, and begins another: write that into the file"
+    )]
+    Ended(String),
     #[error("it has {0} queries, and {QUERIES_MAX} are possible")]
     TooMany(usize),
     #[error(
-        "{file}.sql has a parameter :{name} in line {line}, which has no value: give it one with -D {name}=VALUE (a colon that \
-         begins no parameter follows a letter, a digit or a bracket, or stands in quotes)"
+        "{file}.sql has a parameter :{name} in line {line}, which has no value: give it one with -D {name}=VALUE, for this file alone \
+         with -D {file}:{name}=VALUE or in {file}.params (a colon that begins no parameter follows a letter, a digit or a bracket, or \
+         stands in quotes)"
     )]
     NoValue { file: String, line: usize, name: String },
     #[error(
@@ -72,56 +74,33 @@ impl QueryFolder {
             || (Path::new(workload).is_dir() && !is_workload())
     }
 
-    /// Of texts by the names of their files, with these values for their parameters.
+    /// Of texts by the names of their files, with these values for their parameters: those of `FILE:NAME` are for one file, and go
+    /// before those of `NAME`. The texts are read as by products of each syntax.
     ///
     /// # Errors
-    /// A text is not one statement, or a parameter and the values do not go together.
+    /// A text has no statement, or a parameter and the values do not go together.
     pub fn new(
         texts: &BTreeMap<String, String>,
         values: &BTreeMap<String, String>,
+        syntaxes: &[Syntax],
     ) -> Result<Self, QueryFolderError> {
         if texts.len() > QUERIES_MAX {
             return Err(QueryFolderError::TooMany(texts.len()));
         }
-        let query = |(place, (name, text)): (u16, (&String, &String))| {
-            let sql = match text::bare_statements(text, Syntax::ANY).as_slice() {
-                [] => return Err(QueryFolderError::Empty(name.clone())),
-                [only] => *only,
-                _ => return Err(QueryFolderError::Several(name.clone())),
-            };
-            let replaced =
-                parameters::replace(sql, values).map_err(|NotReplaced { name: of, at, why }| {
-                    let before = sql.as_ptr() as usize - text.as_ptr() as usize + at;
-                    let line = text[..before].matches('\n').count() + 1;
-                    match why {
-                        Why::NoValue => QueryFolderError::NoValue { file: name.clone(), line, name: of },
-                        Why::Backslash => QueryFolderError::Backslash { file: name.clone(), line, name: of },
-                    }
-                })?;
-            // A value may have ended the statement.
-            if text::bare_statements(&replaced.sql, Syntax::ANY).len() > 1 {
-                return Err(QueryFolderError::Several(name.clone()));
+        let mut used = BTreeSet::new();
+        let mut readings: Vec<(Syntax, Arc<[Query]>)> = Vec::new();
+        for syntax in syntaxes {
+            if readings.iter().any(|(known, _)| known == syntax) {
+                continue;
             }
-            let kind = text::kind(&replaced.sql);
-            let (mut sql, parameters) = (replaced.sql, replaced.values);
-            for said in directives(text, Syntax::ANY) {
-                if !answer::SAID.contains(&said) {
-                    return Err(QueryFolderError::Said { file: name.clone(), said: said.to_owned() });
-                }
-                // It is stored with the text, for all that is compared with the answer later.
-                if !directives(&sql, Syntax::ANY).any(|it| it == said) {
-                    sql.insert_str(0, &format!("-- {said}\n"));
-                }
-            }
-            Ok(Query { place, setting: None, sql, parameters, kind, any_rows: false })
-        };
-        let queries = (0..).zip(texts).map(query).collect::<Result<Arc<[Query]>, _>>()?;
-        let is_used = |name: &str| {
-            let mut used = queries.iter().flat_map(|query| &query.parameters);
-            used.any(|value| value.split_once('=').is_some_and(|(of, _)| of == name))
-        };
-        let unused = values.keys().filter(|name| !is_used(name)).cloned().collect();
-        Ok(Self { names: texts.keys().cloned().collect(), queries, unused })
+            let queries = (0..).zip(texts).map(|(place, (name, text))| {
+                let file = QueryFile { name, text, syntax: *syntax };
+                file.query(place, &OwnValues::of(values, name), &mut used)
+            });
+            readings.push((*syntax, queries.collect::<Result<_, _>>()?));
+        }
+        let unused = values.keys().filter(|name| !used.contains(*name)).cloned().collect();
+        Ok(Self { names: texts.keys().cloned().collect(), readings, unused })
     }
 
     /// The values that no query has a parameter for, by name.
@@ -139,15 +118,102 @@ impl QueryFolder {
     /// Whether one may change data, as far as its words tell.
     #[must_use]
     pub fn writes(&self) -> bool {
-        self.queries.iter().any(|query| query.kind != QueryKind::Read)
+        self.readings.iter().flat_map(|(_, queries)| queries.iter()).any(|query| !query.only_reads())
     }
 
-    /// The load of them. Each client begins one query further than the one before it.
+    /// The load of them on a product of a syntax. Each client begins one query further than the one before it.
     #[must_use]
-    pub fn load(&self) -> Box<dyn SeriesLoad> {
-        let queries = Arc::clone(&self.queries);
+    pub fn load(&self, syntax: Syntax) -> Box<dyn SeriesLoad> {
+        let own = self.readings.iter().find(|(of, _)| *of == syntax).or(self.readings.first());
+        let queries = own.map(|(_, queries)| Arc::clone(queries)).unwrap_or_default();
+        let several = queries.iter().any(|query| query.statements.len() > 1);
         let load = QueryLoad::new(self.names.iter().cloned(), move |client, _| pass_of(client, &queries));
+        let load = if several { load.with_rollback() } else { load };
         Box::new(FolderLoad { load, writes: self.writes(), pass: self.pass() })
+    }
+}
+
+/// The values for the parameters of one file.
+struct OwnValues<'v> {
+    values: BTreeMap<String, String>,
+    /// Under which names they were given.
+    given: BTreeMap<&'v str, &'v String>,
+}
+
+impl<'v> OwnValues<'v> {
+    fn of(values: &'v BTreeMap<String, String>, file: &str) -> Self {
+        let mut own = Self { values: BTreeMap::new(), given: BTreeMap::new() };
+        let is_own = |of: &str| of == file || of.strip_suffix(".sql") == Some(file);
+        let split = |given: &'v String| given.rsplit_once(':').unwrap_or(("", given));
+        let all = || values.iter().map(|(given, value)| (split(given), given, value));
+        let for_all = all().filter(|((of, _), ..)| of.is_empty());
+        for ((_, name), given, value) in for_all.chain(all().filter(|((of, _), ..)| is_own(of))) {
+            own.values.insert(name.to_owned(), value.clone());
+            own.given.insert(name, given);
+        }
+        own
+    }
+}
+
+/// A file of a folder, as products of a syntax read it.
+struct QueryFile<'f> {
+    name: &'f String,
+    text: &'f str,
+    syntax: Syntax,
+}
+
+impl QueryFile<'_> {
+    fn query(
+        &self,
+        place: u16,
+        own: &OwnValues<'_>,
+        used: &mut BTreeSet<String>,
+    ) -> Result<Query, QueryFolderError> {
+        let mut statements = Vec::new();
+        let mut parameters = BTreeSet::new();
+        for sql in text::bare_statements(self.text, self.syntax) {
+            let Replaced { sql, values } = self.replaced(sql, &own.values)?;
+            let names = values.iter().filter_map(|value| value.split_once('=')).map(|(name, _)| name);
+            used.extend(names.filter_map(|name| own.given.get(name)).map(|given| (*given).clone()));
+            parameters.extend(values);
+            statements.push(QueryStatement { kind: text::kind(&sql), sql });
+        }
+        let Some(first) = statements.first_mut() else {
+            return Err(QueryFolderError::Empty(self.name.clone()));
+        };
+        self.put_directives(&mut first.sql)?;
+        let parameters = parameters.into_iter().collect();
+        Ok(Query { place, setting: None, statements, parameters, any_rows: false })
+    }
+
+    /// A statement of it with values, which must leave it one.
+    fn replaced(&self, sql: &str, values: &BTreeMap<String, String>) -> Result<Replaced, QueryFolderError> {
+        let replaced = parameters::replace(sql, values, self.syntax).map_err(|not| {
+            let before = sql.as_ptr() as usize - self.text.as_ptr() as usize + not.at;
+            let line = self.text[..before].matches('\n').count() + 1;
+            let (file, name) = (self.name.clone(), not.name);
+            match not.why {
+                Why::NoValue => QueryFolderError::NoValue { file, line, name },
+                Why::Backslash => QueryFolderError::Backslash { file, line, name },
+            }
+        })?;
+        match text::bare_statements(&replaced.sql, self.syntax).len() {
+            2.. => Err(QueryFolderError::Ended(self.name.clone())),
+            _ => Ok(replaced),
+        }
+    }
+
+    /// How answers are compared is stored with the text, for all that is compared with them later.
+    fn put_directives(&self, sql: &mut String) -> Result<(), QueryFolderError> {
+        for said in directives(self.text, self.syntax) {
+            if !answer::SAID.contains(&said) {
+                return Err(QueryFolderError::Said { file: self.name.clone(), said: said.to_owned() });
+            }
+            if !directives(sql, Syntax::ANY).any(|it| it == said) {
+                sql.insert_str(0, &format!("-- {said}\n"));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -212,19 +278,22 @@ mod tests {
         let map = |pairs: &[(&str, &str)]| {
             pairs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
         };
-        QueryFolder::new(&map(texts), &map(values))
+        QueryFolder::new(&map(texts), &map(values), &[Syntax::ANY])
     }
 
     #[test]
     fn parameters_have_values_and_values_have_parameters() {
         let texts = [("a", "-- of :nobody\nselect 1,\n  :n, :'day'"), ("b", "select 2")];
         let folder = with_values(&texts, &[("n", "5"), ("day", "x")]).unwrap();
-        assert_eq!(folder.queries[0].sql, "select 1,\n  5, 'x'");
-        assert_eq!(folder.queries[0].parameters, ["day=x", "n=5"]);
-        assert!(folder.queries[1].parameters.is_empty());
+        assert_eq!(folder.readings[0].1[0].sql(), "select 1,\n  5, 'x'");
+        assert_eq!(folder.readings[0].1[0].parameters, ["day=x", "n=5"]);
+        assert!(folder.readings[0].1[1].parameters.is_empty());
         let refused = |values: &[(&str, &str)]| with_values(&texts, values).unwrap_err().to_string();
         assert!(refused(&[("n", "5")]).starts_with("a.sql has a parameter :day in line 3"));
-        assert!(refused(&[("n", "5; drop table t"), ("day", "x")]).contains("a.sql"));
+        assert!(
+            refused(&[("n", "5; drop table t"), ("day", "x")])
+                .starts_with("a.sql: a value ends the statement")
+        );
         assert!(
             refused(&[("n", "5"), ("day", "a\\")])
                 .starts_with("a.sql has :'day' in line 3, whose value has a")
@@ -235,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_comment_says_how_answers_are_compared() {
-        let sql = |text: &str| folder(&[("a", text)]).map(|folder| folder.queries[0].sql.clone());
+        let sql = |text: &str| folder(&[("a", text)]).map(|folder| folder.readings[0].1[0].sql());
         let expected = "-- dyno: compare count only\nselect 1";
         assert_eq!(sql("-- who\n-- dyno: compare count only\nselect 1;").unwrap(), expected);
         assert_eq!(
@@ -253,16 +322,55 @@ mod tests {
     }
 
     #[test]
+    fn a_value_may_be_for_one_file() {
+        let texts = [("a", "select :n, :d"), ("b", "select :n, :d"), ("c", "select 1")];
+        let given = [("n", "1"), ("a:d", "2"), ("b.sql:d", "3"), ("b:n", "4")];
+        let folder = with_values(&texts, &given).unwrap();
+        let sql = |at: usize| folder.readings[0].1[at].sql();
+        assert_eq!([sql(0), sql(1)], ["select 1, 2", "select 4, 3"]);
+        assert_eq!(folder.readings[0].1[1].parameters, ["d=3", "n=4"]);
+        assert!(folder.unused().is_empty());
+        let unused = with_values(&texts, &[&given[..], &[("c:n", "5"), ("e:n", "6"), ("d", "7")]].concat());
+        assert_eq!(unused.unwrap().unused(), ["c:n", "d", "e:n"]);
+        let none = with_values(&texts, &[("n", "1"), ("a:d", "2")]).unwrap_err().to_string();
+        assert!(none.contains("-D b:d=VALUE or in b.params"), "{none}");
+    }
+
+    #[test]
+    fn each_product_reads_the_file_as_its_own_client_does() {
+        let text = "# it is\n/* a /* b */ select 2; -- */ select 1;";
+        let texts = [("a".to_owned(), text.to_owned())].into();
+        let syntaxes = [Syntax::MYSQL, Syntax::POSTGRESQL, Syntax::MYSQL];
+        let folder = QueryFolder::new(&texts, &BTreeMap::new(), &syntaxes).unwrap();
+        let sql = |syntax| folder.load(syntax).queries(7)[0].sql.clone();
+        assert_eq!(folder.readings.len(), 2);
+        assert_eq!(sql(Syntax::MYSQL), "select 2");
+        // There it is no comment, and the server says so.
+        assert_eq!(sql(Syntax::POSTGRESQL), "# it is\n/* a /* b */ select 2; -- */ select 1");
+    }
+
+    #[test]
+    fn a_file_of_several_statements_is_one_query() {
+        let text = "create view v as select 1; -- :nobody\nselect :n from v;\ndrop view v;";
+        let folder = with_values(&[("a", text)], &[("n", "5")]).unwrap();
+        let query = &folder.readings[0].1[0];
+        assert_eq!(query.sql(), "create view v as select 1;\nselect 5 from v;\ndrop view v");
+        assert_eq!((query.answering(), query.statements.len(), query.only_reads()), (1, 3, false));
+        let told = folder.load(Syntax::ANY).queries(7);
+        assert!(folder.writes() && told[0].several && !told[0].only_reads);
+    }
+
+    #[test]
     fn each_client_begins_one_query_further() {
         let folder = folder(&[("b", "select 2;"), ("a", "-- first\nselect 1;"), ("c", "select 3")]).unwrap();
         let pass = |client| {
-            let pass = pass_of(client, &folder.queries);
-            pass.iter().map(|query| format!("{} {}", query.place, query.sql)).collect::<Vec<_>>().join(", ")
+            let pass = pass_of(client, &folder.readings[0].1);
+            pass.iter().map(|query| format!("{} {}", query.place, query.sql())).collect::<Vec<_>>().join(", ")
         };
         assert_eq!((folder.names.join(" ").as_str(), folder.pass(), folder.writes()), ("a b c", 3, false));
         assert_eq!(pass(0), "0 select 1, 1 select 2, 2 select 3");
         assert_eq!(pass(4), "1 select 2, 2 select 3, 0 select 1");
-        assert_eq!(folder.load().workload().types(), ["a", "b", "c"]);
+        assert_eq!(folder.load(Syntax::ANY).workload().types(), ["a", "b", "c"]);
     }
 
     #[test]
@@ -272,7 +380,7 @@ mod tests {
             ("a", "table t"),
             ("c", "delete from t"),
         ]);
-        let queries = folder.unwrap().load().queries(7);
+        let queries = folder.unwrap().load(Syntax::ANY).queries(7);
         let told = queries.iter().map(|query| (query.name.as_str(), query.sql.as_str(), query.only_reads));
         let with = "with x as (delete from t returning 1) select 1";
         assert_eq!(
@@ -282,10 +390,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_one_statement_is_refused_by_its_file() {
+    fn what_has_no_statement_is_refused_by_its_file() {
         let refused = |text: &str| folder(&[("a", "select 1"), ("b", text)]).unwrap_err().to_string();
         assert!(refused("-- later").starts_with("b.sql has no statement"));
-        assert!(refused("select 1; select 2").starts_with("b.sql has several statements"));
         assert!(folder(&[("a", "delete from t")]).unwrap().writes());
     }
 

@@ -1,4 +1,4 @@
-//! Queries that are run in passes: a transaction is one query, and a pass is all of them. Each client goes through them in an
+//! Queries that are run in passes: a transaction is one query, of one statement or several, and a pass is all of them. Each client goes through them in an
 //! order of its own. What they return is kept, and what the server says to those that fail. Knows no data and opens no socket.
 
 mod answers;
@@ -15,8 +15,8 @@ use std::time::Duration;
 use dyno_engine::error::SessionError;
 use dyno_engine::request::{QueryKind, Request, Statement};
 use dyno_engine::workload::{
-    Answer as Answered, Client, ClientIdentity, EndedTransaction, Reaction, Reply, StatementFailure, Step,
-    TransactionType, Workload,
+    Answer as Answered, Client, ClientIdentity, EndedTransaction, Reaction, Reply, StatementFailure,
+    StatementId, Step, TransactionType, Workload,
 };
 use dyno_results::event::QueryAnswer;
 
@@ -36,21 +36,56 @@ pub(crate) struct Query {
     pub place: u16,
     /// What its session is told before it. Together they are one request: what a setting costs beside a query cannot be seen.
     pub setting: Option<String>,
-    pub sql: String,
+    /// One after the other, at least one: each is a request, and their times are one.
+    pub statements: Vec<QueryStatement>,
     /// The values in it that another run may have otherwise.
     pub parameters: Vec<String>,
-    pub kind: QueryKind,
     /// Which rows it returns is the server's choice: only how many they are is kept.
     pub any_rows: bool,
 }
 
+/// A statement of a query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct QueryStatement {
+    pub sql: String,
+    pub kind: QueryKind,
+}
+
 impl Query {
-    /// As it is sent.
-    fn text(&self) -> Cow<'_, str> {
-        match &self.setting {
-            Some(setting) => format!("{setting}; {}", self.sql).into(),
-            None => self.sql.as_str().into(),
-        }
+    /// Of one statement, without parameters.
+    pub(crate) fn one(place: u16, sql: String, kind: QueryKind) -> Self {
+        let statements = vec![QueryStatement { sql, kind }];
+        Self { place, setting: None, statements, parameters: Vec::new(), any_rows: false }
+    }
+
+    pub(crate) fn only_reads(&self) -> bool {
+        self.statements.iter().all(|statement| statement.kind == QueryKind::Read)
+    }
+
+    /// The place of the statement whose answer is kept: the last that reads, or where none does, the last.
+    fn answering(&self) -> usize {
+        let reads = |statement: &QueryStatement| statement.kind == QueryKind::Read;
+        self.statements.iter().rposition(reads).unwrap_or(self.statements.len() - 1)
+    }
+
+    /// Its statements as a text.
+    fn sql(&self) -> String {
+        self.statements.iter().map(|statement| statement.sql.as_str()).collect::<Vec<_>>().join(";\n")
+    }
+
+    /// As it is sent, with its setting.
+    fn text(&self) -> String {
+        self.setting.iter().cloned().chain([self.sql()]).collect::<Vec<_>>().join("; ")
+    }
+
+    /// The request with the statement at a place.
+    fn request(&self, place: usize) -> Option<(Cow<'_, str>, QueryKind)> {
+        let QueryStatement { sql, kind } = self.statements.get(place)?;
+        let text = match self.setting.as_ref().filter(|_| place == 0) {
+            Some(setting) => format!("{setting}; {sql}").into(),
+            None => sql.as_str().into(),
+        };
+        Some((text, *kind))
     }
 }
 
@@ -62,6 +97,8 @@ type OfClient = dyn Fn(u32, u64) -> Vec<Query> + Send + Sync;
 pub(crate) struct QueryLoad {
     names: Arc<[String]>,
     of_client: Arc<OfClient>,
+    /// Ends the transaction of a query that fails in one that it has begun.
+    rollback: Option<Statement>,
     /// Of the first client.
     answers: Arc<Answers>,
     failures: Arc<Failures>,
@@ -78,10 +115,16 @@ impl QueryLoad {
         Self {
             names,
             of_client: Arc::new(of_client),
+            rollback: None,
             answers: Arc::default(),
             failures: Arc::default(),
             running: Arc::default(),
         }
+    }
+
+    /// Some of its queries have several statements, and may begin a transaction.
+    pub(crate) fn with_rollback(self) -> Self {
+        Self { rollback: Some(Statement::new("ROLLBACK")), ..self }
     }
 
     /// The queries that clients wait for, the longest first.
@@ -101,9 +144,10 @@ impl QueryLoad {
             let name = self.names.get(usize::from(query.place))?.clone();
             Some(NamedQuery {
                 name,
+                sql: query.sql(),
+                several: query.statements.len() > 1,
+                only_reads: query.only_reads(),
                 settings: query.setting.into_iter().collect(),
-                sql: query.sql,
-                only_reads: query.kind == QueryKind::Read,
                 table_prefix: None,
             })
         };
@@ -127,7 +171,11 @@ impl Workload for QueryLoad {
     }
 
     fn statements(&self) -> &[Statement] {
-        &[]
+        self.rollback.as_slice()
+    }
+
+    fn recovery(&self) -> Option<StatementId> {
+        self.rollback.as_ref().map(|_| StatementId(0))
     }
 
     fn client(&self, identity: ClientIdentity, seed: u64) -> Box<dyn Client> {
@@ -135,7 +183,7 @@ impl Workload for QueryLoad {
             queries: (self.of_client)(identity.id, seed),
             at: 0,
             under_way: false,
-            sent: false,
+            sent: 0,
             answer: Answer::default(),
             answers: (identity.id == 0).then(|| Arc::clone(&self.answers)),
             failures: Arc::clone(&self.failures),
@@ -150,7 +198,8 @@ struct QueryClient {
     /// The place of the query that is next or under way.
     at: usize,
     under_way: bool,
-    sent: bool,
+    /// Statements of the query so far.
+    sent: usize,
     answer: Answer,
     /// `None` where nobody asks for its answers.
     answers: Option<Arc<Answers>>,
@@ -170,31 +219,32 @@ impl QueryClient {
 
 impl Client for QueryClient {
     fn begin(&mut self) -> TransactionType {
-        (self.under_way, self.sent) = (true, false);
+        (self.under_way, self.sent) = (true, 0);
         let place = self.queries[self.at].place;
         self.running.begin(place);
         TransactionType(place)
     }
 
     fn begin_again(&mut self) {
-        self.sent = false;
+        self.sent = 0;
     }
 
     fn next(&mut self, _: Option<&Answered>, request: &mut Request<'_>) -> Step {
-        if std::mem::replace(&mut self.sent, true) {
-            return Step::Done;
-        }
         let query = &self.queries[self.at];
-        request.query(query.text().as_bytes());
-        request.counts_as(query.kind);
-        if self.answers.is_some() {
+        let Some((text, kind)) = query.request(self.sent) else { return Step::Done };
+        request.query(text.as_bytes());
+        request.counts_as(kind);
+        if self.answers.is_some() && self.sent == query.answering() {
             request.keep_rows();
         }
+        self.sent += 1;
         Step::Send
     }
 
     fn reply(&mut self, part: Reply<'_>) {
         match part {
+            // What is kept is of one statement.
+            _ if self.sent != self.queries[self.at].answering() + 1 => {}
             Reply::Rows(columns) => self.answer.begin(columns),
             Reply::Kind(kind) => self.answer.kind(kind),
             Reply::Row(row) => self.answer.row(row, self.queries[self.at].any_rows),
@@ -204,7 +254,8 @@ impl Client for QueryClient {
 
     fn failed(&mut self, failure: &StatementFailure<'_>) -> Reaction {
         self.answer = Answer::default();
-        if failure.may_retry {
+        // What the statements before it have done is done.
+        if failure.may_retry && self.sent == 1 {
             return Reaction::Retry;
         }
         let place = self.queries[self.at].place;

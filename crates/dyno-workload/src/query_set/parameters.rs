@@ -1,6 +1,7 @@
 //! Parameters in the text of a query, written as for psql: `:name` stands for the value as it is, `:'name'` for a literal and
 //! `:"name"` for a quoted name. Nothing is replaced in quotes, comments and dollar quotes; a colon behind a letter, a digit, a
-//! bracket or another colon begins none, so casts (`::int`), slices (`a[1:n]`) and paths (`a:b`) stay. Pure.
+//! bracket or another colon begins none, so casts (`::int`), slices (`a[1:n]`) and paths (`a:b`) stay. In square brackets one without a
+//! value stays too (`a[:n]`), as by psql. Pure.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +31,11 @@ pub(super) enum Why {
 }
 
 /// The statement with the values in the places of their parameters.
-pub(super) fn replace(sql: &str, values: &BTreeMap<String, String>) -> Result<Replaced, NotReplaced> {
+pub(super) fn replace(
+    sql: &str,
+    values: &BTreeMap<String, String>,
+    syntax: Syntax,
+) -> Result<Replaced, NotReplaced> {
     let mut replaced = String::with_capacity(sql.len());
     let mut used = BTreeMap::new();
     let not_replaced = |name: &str, at, why| NotReplaced { name: name.to_owned(), at, why };
@@ -39,8 +44,8 @@ pub(super) fn replace(sql: &str, values: &BTreeMap<String, String>) -> Result<Re
         used.insert(name.clone(), value.clone());
         Ok(value)
     };
-    let mut at = 0;
-    for (kind, piece) in readable_pieces(sql, Syntax::ANY) {
+    let (mut at, mut brackets) = (0, 0_usize);
+    for (kind, piece) in readable_pieces(sql, syntax) {
         match kind {
             Piece::Code => {
                 let mut rest = piece;
@@ -48,9 +53,16 @@ pub(super) fn replace(sql: &str, values: &BTreeMap<String, String>) -> Result<Re
                     let (before, behind) = (&rest[..colon], &rest[colon + 1..]);
                     let name = &behind[..name_length(behind)];
                     replaced += before;
-                    replaced += value_of(name, at + piece.len() - rest.len() + colon)?;
+                    brackets = open_brackets(brackets, before);
+                    if brackets > 0 && !values.contains_key(name) {
+                        replaced.push(':');
+                        replaced += name;
+                    } else {
+                        replaced += value_of(name, at + piece.len() - rest.len() + colon)?;
+                    }
                     rest = &behind[name.len()..];
                 }
+                brackets = open_brackets(brackets, rest);
                 replaced += rest;
             }
             Piece::Quoted if begins_parameter(&replaced) && is_quoted_name(piece) => {
@@ -70,6 +82,15 @@ pub(super) fn replace(sql: &str, values: &BTreeMap<String, String>) -> Result<Re
     }
     let values = used.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
     Ok(Replaced { sql: replaced, values })
+}
+
+/// Square brackets that are open behind a piece of code, of so many before it.
+fn open_brackets(before: usize, code: &str) -> usize {
+    code.chars().fold(before, |open, sign| match sign {
+        '[' => open + 1,
+        ']' => open.saturating_sub(1),
+        _ => open,
+    })
 }
 
 /// Where the first parameter of a piece of code begins, which follows `before`.
@@ -112,7 +133,7 @@ mod tests {
     fn with(sql: &str) -> Result<Replaced, NotReplaced> {
         let values =
             [("day", "1998-09-02"), ("n", "5"), ("who", "O'Neil \"x\""), ("col", "a"), ("path", "C:\\")];
-        replace(sql, &values.map(|(name, value)| (name.to_owned(), value.to_owned())).into())
+        replace(sql, &values.map(|(name, value)| (name.to_owned(), value.to_owned())).into(), Syntax::ANY)
     }
 
     #[test]
@@ -124,6 +145,7 @@ mod tests {
             ("= :'who'", "= 'O''Neil \"x\"'"),
             ("date :'day'::date", "date '1998-09-02'::date"),
             ("a between :n and :n", "a between 5 and 5"),
+            ("x[:n], x[1] + :n", "x[5], x[1] + 5"),
         ] {
             assert_eq!(with(text).unwrap().sql, expected, "{text}");
         }
@@ -139,6 +161,7 @@ mod tests {
             "select $$ :nothing $$, $t$ :'nothing' $t$",
             "select @a := 1, ':' , 'x':'n'",
             "select a #>> '{b}', 1:2",
+            "select x[:2], x[ :other], y[x[:other]:other]",
         ] {
             assert_eq!(with(text), Ok(Replaced { sql: text.to_owned(), values: Vec::new() }));
         }
@@ -149,6 +172,7 @@ mod tests {
         assert_eq!(with("select :n, :'day', :n").unwrap().values, ["day=1998-09-02", "n=5"]);
         let other = || Err(NotReplaced { name: "other".to_owned(), at: 11, why: Why::NoValue });
         assert_eq!([with("select 1,\n :other"), with("select é, :'other'")], [other(), other()]);
+        assert!(with("select x[1], :other").is_err());
     }
 
     #[test]

@@ -62,14 +62,9 @@ pub(super) fn queries(variant: &Variant, workers: Workers) -> QueryLoad {
         for step in steps(workers) {
             let setting =
                 |((template, _), step): ((&str, u32), u32)| template.replace("{workers}", &step.to_string());
-            pass.push(Query {
-                place: names.len() as u16,
-                setting: workers.zip(step).map(setting),
-                sql: variant.on_tables(text),
-                parameters: Vec::new(),
-                kind: QueryKind::Read,
-                any_rows,
-            });
+            let setting = workers.zip(step).map(setting);
+            let one = Query::one(names.len() as u16, variant.on_tables(text), QueryKind::Read);
+            pass.push(Query { setting, any_rows, ..one });
             names.push(name(query, step));
         }
     }
@@ -112,17 +107,11 @@ pub(super) fn updates(variant: &Variant, scale: u32, updates: u64) -> QueryLoad 
     let more = change(scale, 0);
     let update = move |accounts: &[u64]| {
         let accounts: Vec<String> = accounts.iter().map(u64::to_string).collect();
-        Query {
-            place: 0,
-            setting: None,
-            sql: format!(
-                "UPDATE {table} SET abalance = abalance + aid + {more} WHERE aid IN ({})",
-                accounts.join(", ")
-            ),
-            parameters: Vec::new(),
-            kind: QueryKind::Write,
-            any_rows: false,
-        }
+        let sql = format!(
+            "UPDATE {table} SET abalance = abalance + aid + {more} WHERE aid IN ({})",
+            accounts.join(", ")
+        );
+        Query::one(0, sql, QueryKind::Write)
     };
     // Made when a client begins: they may be millions, and a load is described more often than it is run.
     QueryLoad::new(["update".to_owned()], move |_, _| {

@@ -39,7 +39,7 @@ fn of_client(
         // On other data it is another question.
         parameters.push(format!("scale={scale}"));
         let (place, kind) = (u16::from(number) - 1, QueryKind::Read);
-        Query { place, setting: None, sql, parameters, kind, any_rows: false }
+        Query { parameters, ..Query::one(place, sql, kind) }
     };
     // Drawn in the order of their numbers, so that each order has the same.
     let mut pass: Vec<Query> = (1..=QUERIES as u8).map(query).collect();

@@ -426,7 +426,7 @@ impl Load {
             // It is there, since data was provided.
             LoadSource::Family(place) => Arc::from(system.load(*place).ok_or(Failure::SystemBroken)?),
             LoadSource::Script(script) => Arc::from(load_of_script(script, stream, threads, seed)?),
-            LoadSource::Queries(folder) => Arc::from(folder.load()),
+            LoadSource::Queries(folder) => Arc::from(folder.load(system.plan.capabilities().syntax)),
         };
         let workload = series.workload();
         Ok(Self { series, workload })

@@ -129,6 +129,10 @@ impl<'s, 'p> Session<'s, 'p> {
         run: Run,
         limit: Duration,
     ) -> Vec<(Option<Explained>, Option<String>)> {
+        if query.several {
+            let why = "it has several statements, and a plan is of one that needs nothing of another";
+            return vec![(None, Some(why.to_owned()))];
+        }
         let mut plans = Vec::new();
         let can_run = self.opened.as_ref().is_ok_and(|(_, explain)| !explain.analyze.is_empty());
         let mut reason = None;

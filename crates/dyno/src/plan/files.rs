@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use dyno_results::answer::{Recorded, SCHEMA};
-use dyno_results::spec::RunSpec;
+use dyno_results::spec::{Definition, RunSpec};
 use dyno_target::files;
 use dyno_workload::benchmark::{QueryFolder, SqlScript};
 
@@ -22,6 +22,8 @@ pub(super) fn read_texts(spec: &mut RunSpec) -> Result<(), Failure> {
             stream.script = Some(read("the workload", path)?);
         } else if QueryFolder::is_named(workload) {
             stream.queries = read_folder(path)?;
+            let own = read_parameters(path, &stream.queries, &stream.define)?;
+            stream.define.extend(own);
         }
     }
     Ok(())
@@ -45,6 +47,37 @@ fn read_folder(path: &Path) -> Result<BTreeMap<String, String>, Failure> {
         return Err(Failure::advised(what, "put each query into a file of its own"));
     }
     Ok(queries)
+}
+
+/// The values in the files `NAME.params` beside `NAME.sql`, one `NAME=VALUE` in a line, for these queries alone. What is `said`
+/// otherwise goes before them.
+fn read_parameters(
+    path: &Path,
+    queries: &BTreeMap<String, String>,
+    said: &[Definition],
+) -> Result<Vec<Definition>, Failure> {
+    let mut found = Vec::new();
+    for query in queries.keys() {
+        let file = path.join(format!("{query}.params"));
+        if !file.exists() {
+            continue;
+        }
+        let text = read("the parameters", &file)?;
+        let lines =
+            (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
+        for (number, line) in lines {
+            let own: Definition = line.parse().map_err(|why| {
+                let what = format!("line {number} of {} has no value of a parameter: {why}", file.display());
+                Failure::wrong(what)
+            })?;
+            let name = format!("{query}:{}", own.name);
+            let with_ending = format!("{query}.sql:{}", own.name);
+            if !said.iter().any(|it| [&own.name, &name, &with_ending].contains(&&it.name)) {
+                found.push(Definition { name, value: own.value });
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// The files of SQL in a folder.

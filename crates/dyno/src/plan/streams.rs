@@ -8,6 +8,7 @@ use std::time::Duration;
 use dyno_results::spec::{
     Course, Definition, LoadSpec, PhaseSpec, Plans, Protocol, RunSpec, StreamSpec, Time,
 };
+use dyno_results::sql_text::Syntax;
 use dyno_workload::benchmark::{QueryFolder, Series, SqlScript};
 
 use super::{LoadSource, PhasePlan, StreamPlan, SystemPlan, files, within};
@@ -55,12 +56,13 @@ pub(super) fn resolve(spec: &mut RunSpec, systems: &[SystemPlan]) -> Result<Vec<
             )));
         }
     }
-    let quick = spec.quick;
-    keep_query_options_for_passes(&mut spec.phases, &series);
+    let offered = Offered { syntaxes: systems.iter().map(|it| it.capabilities().syntax).collect(), series };
+    let (quick, series) = (spec.quick, &offered.series);
+    keep_query_options_for_passes(&mut spec.phases, series);
     let mut phases = spec
         .phases
         .iter_mut()
-        .map(|phase| PhasePlan::resolve(phase, quick, &series, &names))
+        .map(|phase| PhasePlan::resolve(phase, quick, &offered, &names))
         .collect::<Result<Vec<_>, _>>()?;
     for stream in phases.iter_mut().flat_map(|phase| &mut phase.streams) {
         if let Some(detail) = systems.iter().find_map(|system| system.benchmark.detail(&stream.workload)) {
@@ -75,6 +77,14 @@ pub(super) fn resolve(spec: &mut RunSpec, systems: &[SystemPlan]) -> Result<Vec<
         }
     }
     Ok(phases)
+}
+
+/// What the systems run.
+struct Offered {
+    /// Of the workloads' family.
+    series: Vec<Series>,
+    /// How they read a text of SQL.
+    syntaxes: Vec<Syntax>,
 }
 
 /// `plans` and `answers` hold for the series of a family that make passes. Where one does, they are removed from the others, which
@@ -108,9 +118,10 @@ fn refuse_unused(asked: &[PhaseSpec], phases: &[PhasePlan]) -> Result<(), Failur
         return Ok(());
     };
     let what = match streams.as_slice() {
-        [(_, StreamPlan { source: LoadSource::Queries(_), .. })] => {
-            format!("no query has a parameter :{name}")
-        }
+        [(_, StreamPlan { source: LoadSource::Queries(_), .. })] => match name.rsplit_once(':') {
+            Some((file, own)) => format!("no query {file} has a parameter :{own}"),
+            None => format!("no query has a parameter :{name}"),
+        },
         [(_, plan)] => format!("no command of {} uses the variable {name}", plan.workload),
         _ => format!("no stream uses the variable {name}"),
     };
@@ -153,13 +164,13 @@ impl PhasePlan {
     fn resolve(
         phase: &mut PhaseSpec,
         quick: bool,
-        series: &[Series],
+        offered: &Offered,
         systems: &[&str],
     ) -> Result<Self, Failure> {
         // What is done once is done at once, and not before it counts.
         let once = |stream: &StreamSpec| {
             let workload = stream.workload.as_deref();
-            let own = series.iter().find(|series| Some(series.workload) == workload);
+            let own = offered.series.iter().find(|series| Some(series.workload) == workload);
             own.is_some_and(|series| series.fixed.is_some() && series.pass.is_none())
         };
         if phase.streams.iter().any(once) {
@@ -175,7 +186,7 @@ impl PhasePlan {
         let streams = phase
             .streams
             .iter_mut()
-            .map(|stream| StreamPlan::resolve(stream, series, systems, (quick, beside, several)));
+            .map(|stream| StreamPlan::resolve(stream, offered, systems, (quick, beside, several)));
         let mut streams = streams.collect::<Result<Vec<_>, _>>()?;
         end_somewhere(&mut streams, systems, phase.together);
         for (stream, plan) in phase.streams.iter_mut().zip(&streams) {
@@ -226,14 +237,14 @@ impl StreamPlan {
     /// `beside` others at the same time, which may be of other systems; of `several` in its phase.
     fn resolve(
         stream: &mut StreamSpec,
-        series: &[Series],
+        offered: &Offered,
         systems: &[&str],
         (quick, beside, several): (bool, bool, bool),
     ) -> Result<Self, Failure> {
         let workload = stream.workload.clone().unwrap_or_default();
-        let (source, usual) = source(stream, &workload, series)?;
+        let (source, usual) = source(stream, &workload, offered)?;
         let (pass, fixed) = match &source {
-            LoadSource::Family(place) => (series[*place].pass, series[*place].fixed),
+            LoadSource::Family(place) => (offered.series[*place].pass, offered.series[*place].fixed),
             LoadSource::Script(_) => (None, None),
             LoadSource::Queries(folder) => (Some(folder.pass()), None),
         };
@@ -352,7 +363,11 @@ impl StreamPlan {
 }
 
 /// What a stream runs, and what it is called where it is alone.
-fn source(stream: &StreamSpec, workload: &str, series: &[Series]) -> Result<(LoadSource, String), Failure> {
+fn source(
+    stream: &StreamSpec,
+    workload: &str,
+    Offered { series, syntaxes }: &Offered,
+) -> Result<(LoadSource, String), Failure> {
     if stream.queries.is_empty()
         && stream.script.is_none()
         && let Some(Definition { name, .. }) = stream.define.first()
@@ -379,7 +394,7 @@ fn source(stream: &StreamSpec, workload: &str, series: &[Series]) -> Result<(Loa
         return Ok((LoadSource::Script(script), last_part(workload)));
     }
     if !stream.queries.is_empty() {
-        let folder = QueryFolder::new(&stream.queries, &values)
+        let folder = QueryFolder::new(&stream.queries, &values, syntaxes)
             .map_err(|error| Failure::wrong(format!("{workload} is no set of queries: {error}")))?;
         return Ok((LoadSource::Queries(folder), last_part(workload)));
     }

@@ -452,6 +452,89 @@ fn parameters_have_their_values_and_answers_for_others_are_not_compared() {
     home.dyno(&["run", "tpcb", "-D", "a=b"]).expect(1).says(&["-D a=…", "folder"]);
 }
 
+/// Each file of theirs has its own value of a parameter of the same name; what is stored needs the files no more.
+#[test]
+fn a_value_may_be_for_one_query() {
+    let home = Home::new();
+    let count = |sign: &str| format!("SELECT count(*) FROM sales WHERE amount {sign} :least AND id < :end");
+    let queries = folder(&home, "queries", &[("less", &count("<")), ("more", &count(">"))]);
+    home.file("queries/less.params", "# as drawn\nleast=10\n\nend=1\n");
+    let lite = sqlite(&home, SALES);
+    let once = ["--target", &lite, "--repeat", "1", "--warm-up", "0s", "--record", "a.json"];
+    let answers = |words: &[&str]| {
+        home.dyno(&[&["run"], words, &once].concat()).expect(0);
+        let recorded: Value = serde_json::from_slice(&fs::read(home.path("a.json")).unwrap()).unwrap();
+        recorded["answers"].as_array().unwrap().iter().map(|it| it["rows"][0][0].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(answers(&[&queries, "-D", "more:least=5", "-D", "end=9"]), ["2", "2"]);
+    assert_eq!(answers(&[&queries, "-D", "more.sql:least=5", "-D", "more:end=9"]), ["0", "2"]);
+    fs::remove_dir_all(home.path("queries")).unwrap();
+    assert_eq!(answers(&["--rerun", "last"]), ["0", "2"]);
+}
+
+/// A file of several statements is a query: its time is one, its answer that of the last statement that reads.
+#[test]
+fn a_file_of_several_statements_is_one_query() {
+    let Some(server) = shared() else { return };
+    let home = Home::new();
+    let text = "-- by region\nCREATE VIEW best AS SELECT region, sum(amount) AS total FROM sales GROUP BY region;\n\
+                SELECT region FROM best WHERE total = (SELECT max(total) FROM best);\n/* ; */ DROP VIEW best;\n";
+    let later = "BEGIN; CREATE TABLE more (a int); INSERT INTO more VALUES (7), (8); SELECT max(a) FROM more; ROLLBACK";
+    let fails = "BEGIN; SELECT count(*) FROM nowhere; SELECT 2; COMMIT";
+    let queries = folder(&home, "queries", &[("a", text), ("b", later), ("c", fails), QUERIES[2]]);
+    let postgres = format!("pg={}", database(&server, "query_steps"));
+    value(&server, "query_steps", SALES);
+    let lite = sqlite(&home, SALES);
+    let report = home
+        .dyno(&["run", &queries, "--target", &postgres, "--target", &lite, "--record", "a.json", "--json"])
+        .expect(0)
+        .report();
+    for target in ["pg", "lite"] {
+        let ends = each(&report, target, "median_s").into_iter().map(Value::is_null).collect::<Vec<_>>();
+        assert_eq!(ends, [false, false, false, true], "{target}: {:#}", passes(&report, target));
+        assert_eq!(each(&report, target, "rows")[1..3], [1, 1], "{target}");
+    }
+    let recorded: Value = serde_json::from_slice(&fs::read(home.path("a.json")).unwrap()).unwrap();
+    let answers = recorded["answers"].as_array().unwrap();
+    assert_eq!((&answers[1]["rows"][0][0], &answers[2]["rows"][0][0]), (&"north".into(), &"8".into()));
+    assert!(
+        answers[1]["sql"].as_str().unwrap().contains("GROUP BY region;\nSELECT region"),
+        "{:#}",
+        answers[1]
+    );
+    assert_eq!(
+        value(&server, "query_steps", "SELECT count(*) FROM pg_class WHERE relname IN ('best', 'more')"),
+        "0"
+    );
+}
+
+/// What is a comment, and where a statement ends, is decided by the product.
+#[test]
+fn a_file_is_read_as_by_the_products_own_client() {
+    let home = Home::new();
+    let once = ["--repeat", "1", "--warm-up", "0s", "--plans", "none", "--record", "a.json"];
+    let answers = |queries: &str, target: &str| {
+        home.dyno(&[&["run", queries, "--target", target], &once[..]].concat()).expect(0);
+        let recorded: Value = serde_json::from_slice(&fs::read(home.path("a.json")).unwrap()).unwrap();
+        recorded["answers"].as_array().unwrap().iter().map(|it| it["rows"][0][0].clone()).collect::<Vec<_>>()
+    };
+    let nested = ("nested", "/* first try:\n   /* note */ SELECT 2; -- */ SELECT 1;");
+    if let Some(server) = mysql::shared(MysqlProduct::MariaDb) {
+        let block = "BEGIN NOT ATOMIC\n IF 1 THEN SET @a = 4; END IF; SELECT @a;\nEND; # :x";
+        let texts = [("a", "SELECT 1 # one; two :x\n+ 1;"), ("b", "SELECT 5--1;"), ("c", block), nested];
+        let target = mysql::database(&server, "query_texts");
+        assert_eq!(answers(&folder(&home, "mariadb", &texts), &target), ["2", "6", "4", "2"]);
+    }
+    if let Some(server) = shared() {
+        let body = "CREATE FUNCTION f() RETURNS int LANGUAGE sql BEGIN ATOMIC SELECT 1; SELECT CASE WHEN true THEN 9 END; END;\n\
+                    SELECT f(); DROP FUNCTION f();";
+        let slices = "SELECT (x[:2])[:n], x[n:] FROM (SELECT array[1, 2, 3] AS x, 2 AS n) q";
+        let texts = [("a", slices), ("b", body), ("c", "SELECT 6 # 3"), nested];
+        let target = database(&server, "query_texts");
+        assert_eq!(answers(&folder(&home, "postgres", &texts), &target), ["{1,2}", "9", "5", "1"]);
+    }
+}
+
 #[test]
 fn a_cold_start_says_what_it_could_not_drop() {
     let Some(server) = shared() else { return };
@@ -651,7 +734,8 @@ fn what_is_no_set_of_queries_is_refused() {
     let lite = sqlite(&home, SALES);
     folder(&home, "none", &[]);
     folder(&home, "empty", &[("a", "-- later\n;")]);
-    folder(&home, "several", &[("a", "SELECT 1"), ("b", "BEGIN; SELECT 1; END")]);
+    folder(&home, "params", &[("a", "SELECT :n")]);
+    home.file("params/a.params", "# why\n\n1");
     folder(&home, "writes", &[("a", "DELETE FROM sales")]);
     folder(&home, "good", &[("a", "SELECT 1")]);
     folder(&home, "bytes", &[]);
@@ -663,7 +747,9 @@ fn what_is_no_set_of_queries_is_refused() {
         ("queries", &["`queries` could be a folder of queries or a workload", "./queries/"]),
         ("./none", &["./none has no query", ".sql"]),
         ("./empty/", &["a.sql has no statement"]),
-        ("several", &["b.sql has several statements", "file of its own"]),
+        ("params", &["line 3 of params/a.params has no value of a parameter", "NAME=VALUE"]),
+        ("params -D b:n=1", &["line 3 of params/a.params"]),
+        ("./good/ -D a:n=1", &["no query a has a parameter :n"]),
         ("bytes/", &["bytes/a.sql", "UTF-8"]),
         ("./good/ --clients 1,2", &["takes one number of clients"]),
         ("./good/ --answers nowhere.json", &["cannot read the answers nowhere.json"]),
