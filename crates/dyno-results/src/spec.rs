@@ -258,7 +258,7 @@ pub struct StreamSpec {
     pub queries: BTreeMap<String, String>,
 
     /// Give the variable `:NAME` of a script, or `:NAME` (also `:'NAME'` and `:"NAME"`) in the queries of a folder, this value;
-    /// once for each name
+    /// once for each name. `FILE:NAME` is for one query
     #[arg(long, short = 'D', value_name = "NAME=VALUE", help_heading = "Workload")]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub define: Vec<Definition>,

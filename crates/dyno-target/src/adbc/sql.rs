@@ -58,8 +58,8 @@ fn first_word(sql: &str) -> &str {
     sql.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default()
 }
 
-/// As DuckDB's, and most likely that of others.
-pub(super) const SYNTAX: Syntax = Syntax::POSTGRESQL;
+/// DuckDB's, which has PostgreSQL's grammar, and the backticks of others.
+pub(super) const SYNTAX: Syntax = Syntax { backticks: true, ..Syntax::POSTGRESQL };
 
 #[cfg(test)]
 mod tests {
