@@ -52,7 +52,7 @@ impl Syntax {
         dashes_need_blank: true,
         nests: false,
     };
-    pub const SQLITE: Self = Self { backticks: true, dollars: false, nests: false, ..Self::POSTGRESQL };
+    pub const SQLITE: Self = Self { dollars: false, ..Self::ANY };
 
     /// A setting of the server may decide over backslashes.
     #[must_use]

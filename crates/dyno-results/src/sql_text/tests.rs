@@ -63,6 +63,7 @@ fn products_differ_in_their_comments() {
     for (syntax, sql, expected) in [
         (Syntax::MYSQL, "SELECT 1 # one; two\n+ 1; SELECT 2", &["SELECT 1 # one; two\n+ 1", "SELECT 2"][..]),
         (Syntax::POSTGRESQL, "SELECT 1 # 2; SELECT 3", &["SELECT 1 # 2", "SELECT 3"]),
+        (Syntax::SQLITE, "# one;\nSELECT 1; SELECT '#;'", &["# one;\nSELECT 1", "SELECT '#;'"]),
         (Syntax::MYSQL, "SELECT 5--1; SELECT 5-- 1;\n;", &["SELECT 5--1", "SELECT 5-- 1;"]),
         (Syntax::POSTGRESQL, "SELECT 5--1; SELECT 5\n;", &["SELECT 5--1; SELECT 5"]),
         (Syntax::MYSQL, "/* a /* b */ SELECT 2; -- */ SELECT 1;", &["/* a /* b */ SELECT 2"]),
