@@ -63,8 +63,8 @@ pub enum Observation {
     Interval(Interval),
     /// The first error of its kind in a thread, with what the server said.
     Error(SessionError),
-    /// A thread has nothing more to do in the stage; threads are counted from 0.
-    ThreadFinished(u32),
+    /// A thread, counted from 0, had nothing more to do in the stage `after` its start.
+    ThreadFinished { thread: u32, after: Duration },
 }
 
 impl Handle {
@@ -299,8 +299,9 @@ impl Engine {
                 Report::Error(SessionError::NotCancelled(_))
                     if std::mem::replace(&mut not_cancelled, true) => {}
                 Report::StageFinished(finished) => {
+                    let after = Duration::from_nanos(finished.drained_ns.saturating_sub(start_ns));
                     collector.finish(thread, finished);
-                    observe(Observation::ThreadFinished(thread));
+                    observe(Observation::ThreadFinished { thread, after });
                 }
                 Report::Error(error) | Report::ConnectFailed(error) => observe(Observation::Error(error)),
                 Report::Broken(errno) => return Err(EngineError::Poll(errno)),

@@ -185,7 +185,7 @@ fn run_until(engine: &mut Engine, order: &StageOrder, stop: &AtomicBool) -> Resu
     let outcome = engine.run_stage(order, stop, &mut |observation| match observation {
         Observation::Interval(interval) => intervals.push(interval),
         Observation::Error(error) => errors.push(error.to_string()),
-        Observation::ThreadFinished(_) => {}
+        Observation::ThreadFinished { .. } => {}
     })?;
     Ok((outcome, intervals, errors))
 }

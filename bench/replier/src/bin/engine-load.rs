@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 service.merge(&kind.service);
             }
         }
-        Observation::Interval(_) | Observation::ThreadFinished(_) => {}
+        Observation::Interval(_) | Observation::ThreadFinished { .. } => {}
         Observation::Error(seen) => error = Some(seen),
     })?;
     if let Some(error) = error {

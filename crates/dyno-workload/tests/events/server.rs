@@ -123,7 +123,7 @@ impl Server {
                 look(&seen);
             }
             Observation::Error(error) => seen.errors.push(error.to_string()),
-            Observation::ThreadFinished(_) => {}
+            Observation::ThreadFinished { .. } => {}
         };
         engine.run_stage(&plan, stop, &mut observe).unwrap();
         seen

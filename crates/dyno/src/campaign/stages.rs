@@ -351,7 +351,7 @@ impl<'a> Observer<'a> {
                 self.advice = helps.or(self.advice);
                 self.last_error = Some(text);
             }
-            Observation::ThreadFinished(_) => {}
+            Observation::ThreadFinished { .. } => {}
         }
     }
 }

@@ -62,10 +62,10 @@ pub(crate) fn arrivals(rate_per_s: Option<f64>) -> Arrivals {
     }
 }
 
-/// Runs `load`, and `watch` on a thread beside it until the load drops its end of the channel.
+/// Runs `load`, and `watch` on a thread beside it until the load says when it has ended, or drops its end of the channel.
 pub(crate) fn beside<R, W: Send>(
-    watch: impl FnOnce(&Receiver<()>) -> W + Send,
-    load: impl FnOnce(Sender<()>) -> Result<R, EngineError>,
+    watch: impl FnOnce(&Receiver<Duration>) -> W + Send,
+    load: impl FnOnce(Sender<Duration>) -> Result<R, EngineError>,
 ) -> Result<(R, W), EngineError> {
     std::thread::scope(|scope| {
         let (running, end) = channel();

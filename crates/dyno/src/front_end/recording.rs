@@ -206,7 +206,7 @@ impl Recording {
                 Observation::Error(error) => {
                     stream.notice(self.load.target, Some(order.stage), error.to_string());
                 }
-                Observation::ThreadFinished(_) => {}
+                Observation::ThreadFinished { .. } => {}
             }
         })?;
         stream.emit(Event::StageFinished(stages::finished(order.stage, &outcome)));

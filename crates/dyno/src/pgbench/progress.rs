@@ -9,10 +9,10 @@ use dyno_workload::pgbench::tally::Counts;
 use super::options::ProgressOptions;
 use crate::front_end::Intervals;
 
-/// Prints a line each interval from `start` on, until the other end of `end` hangs up. A line that is due by then is
+/// Prints a line each interval from `start` on, until the other end of `end` says when the load has ended, or hangs up. A line that is due by then is
 /// printed all the same: a run of ten seconds has its tenth line, unless its schedule had nothing more for its last moments.
 pub(crate) fn print_until(
-    end: &Receiver<()>,
+    end: &Receiver<Duration>,
     start: Instant,
     counts: &dyn Fn() -> Counts,
     progress: ProgressOptions,
@@ -21,9 +21,11 @@ pub(crate) fn print_until(
 ) {
     let mut intervals = Intervals::new(progress.every, Counts::default());
     loop {
-        let ended = end.recv_timeout(intervals.next.saturating_sub(start.elapsed()))
-            != Err(RecvTimeoutError::Timeout);
-        let at = start.elapsed();
+        let told = end.recv_timeout(intervals.next.saturating_sub(start.elapsed()));
+        let (ended, at) = match told {
+            Ok(at) => (true, at),
+            Err(why) => (why == RecvTimeoutError::Disconnected, start.elapsed()),
+        };
         if at >= intervals.next {
             let counts = counts();
             let time = if progress.timestamps {
@@ -69,8 +71,9 @@ mod tests {
 
     #[test]
     fn a_line_that_is_due_when_the_load_ends_is_printed_once() {
-        let lines_behind = |seconds| {
+        let lines_behind = |(seconds, told): (u64, Option<u64>)| {
             let (running, end) = std::sync::mpsc::channel();
+            told.into_iter().for_each(|told| running.send(Duration::from_secs(told)).unwrap());
             drop(running);
             let start = Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
             let lines = std::cell::Cell::new(0);
@@ -79,7 +82,9 @@ mod tests {
             print_until(&end, start, &Counts::default, progress, &none, &|_| lines.set(lines.get() + 1));
             lines.get()
         };
-        assert_eq!([5, 10, 12, 25].map(lines_behind), [0, 1, 1, 1]);
+        assert_eq!([5, 10, 12, 25].map(|seconds| lines_behind((seconds, None))), [0, 1, 1, 1]);
+        // When it ended counts, and not when that is heard.
+        assert_eq!([(12, Some(9)), (12, Some(10)), (9, Some(10))].map(lines_behind), [0, 1, 1]);
     }
 
     #[test]

@@ -166,9 +166,12 @@ impl Run<'_> {
 
     /// Runs the load, with lines of progress beside it. As in pgbench the first thread tells them, as long as it has clients.
     fn drive(&self, engine: &mut Engine, recording: &Recording) -> Result<StageOutcome, EngineError> {
-        let mut load = |mut running: Option<Sender<()>>| {
+        let mut load = |running: Option<Sender<Duration>>| {
             recording.run_stage(engine, self.options.order(), self.stop, &mut |seen| {
-                running.take_if(|_| matches!(seen, Observation::ThreadFinished(0)));
+                if let (Observation::ThreadFinished { thread: 0, after }, Some(running)) = (seen, &running) {
+                    // Who prints the lines waits for it.
+                    let _ = running.send(*after);
+                }
             })
         };
         let Some(progress) = self.options.progress else { return load(None) };

@@ -62,7 +62,7 @@ pub(super) struct Watched {
 
 impl SysbenchRun<'_> {
     /// Watches until the other end of `end` hangs up. `base` are the counts at the start.
-    pub(super) fn watch(&self, end: &Receiver<()>, start: Instant, base: Snapshot) -> Watched {
+    pub(super) fn watch(&self, end: &Receiver<Duration>, start: Instant, base: Snapshot) -> Watched {
         let Context { settings, console, .. } = self.context;
         let mut watched = Watched { since: base.clone(), since_at: Duration::ZERO, unfinished: None };
         let mut interval = settings.report_interval.map(|every| Intervals::new(every, base));
