@@ -204,10 +204,7 @@ impl Load {
                 let next = self.turn(index, now).step(None);
                 self.follow(Some((index, next)), now);
             }
-            SessionState::Sleeping => {
-                self.rotate_until(now);
-                self.go_on(index, true, now);
-            }
+            SessionState::Sleeping => self.go_on(index, true, now),
             SessionState::Yielding => self.go_on(index, false, now),
             SessionState::Idle
             | SessionState::Waiting
@@ -276,8 +273,10 @@ impl Load {
         self.follow(next, now);
     }
 
+    /// What ended before may have taken the client's own time, in which nobody saw that the load is over.
     #[inline]
     fn next_transaction(&mut self, index: u32, rested: bool, now: u64) -> Option<(u32, Next)> {
+        self.rotate_until(now);
         let session = &mut self.sessions[index as usize];
         session.state = SessionState::Idle;
         if self.pool.is_some() {
