@@ -14,17 +14,32 @@ const DRIVER_SHARE_SMALL: f64 = 0.05;
 /// Servers that are named; of more, how many there are.
 const NAMES_SHOWN: usize = 8;
 
-/// The servers of all systems by their names: of hundreds of systems each is asked for beside each other.
-struct Servers<'a>(HashMap<&'a str, &'a str>);
+/// The servers of all systems, and the machines they are on, by the systems' names: of hundreds of systems each is asked for
+/// beside each other.
+struct Servers<'a> {
+    of: HashMap<&'a str, &'a str>,
+    /// Places of the machines that a system's server is on.
+    hosts: HashMap<&'a str, HashSet<usize>>,
+}
 
 impl<'a> Servers<'a> {
     fn new(report: &'a Report) -> Self {
         let systems = report.targets.iter().map(|target| target.name.as_str());
-        Self(systems.map(|system| (system, report.server_of(system))).collect())
+        let mut hosts: HashMap<&str, HashSet<usize>> = HashMap::new();
+        for (at, host) in report.hosts.iter().enumerate() {
+            host.roles.iter().for_each(|role| _ = hosts.entry(role).or_default().insert(at));
+        }
+        Self { of: systems.map(|system| (system, report.server_of(system))).collect(), hosts }
     }
 
     fn of(&self, system: &'a str) -> &'a str {
-        self.0.get(system).copied().unwrap_or(system)
+        self.of.get(system).copied().unwrap_or(system)
+    }
+
+    /// Whether a machine is known that both systems' servers are on.
+    fn on_one_host(&self, one: &str, other: &str) -> bool {
+        let hosts = self.hosts.get(one).zip(self.hosts.get(other));
+        hosts.is_some_and(|(one, other)| !one.is_disjoint(other))
     }
 }
 
@@ -115,14 +130,8 @@ fn with_servers<'a>(
 
 /// Systems on other servers of the same host.
 fn neighbours<'a>(report: &'a Report, target: &'a Target, servers: &Servers<'a>) -> Vec<&'a Target> {
-    let has_role = |roles: &[String], name: &str| roles.iter().any(|role| role == name);
-    let one_host = |other: &Target| {
-        let one = report
-            .hosts
-            .iter()
-            .any(|host| has_role(&host.roles, &target.name) && has_role(&host.roles, &other.name));
-        target.shares_host_with(other) || one
-    };
+    let one_host =
+        |other: &Target| target.shares_host_with(other) || servers.on_one_host(&target.name, &other.name);
     let is_other = |other: &&Target| servers.of(&other.name) != servers.of(&target.name);
     report.targets.iter().filter(is_other).filter(|other| one_host(other)).collect()
 }

@@ -14,12 +14,25 @@ const DELETED: &str = " (deleted)";
 
 /// Device and inode: what a file is, whatever it is called.
 type FileId = (u64, u64);
+/// A file that this process has open, with the name that the system knows.
+type HeldFile = (PathBuf, FileId);
 
 /// The files of a database, by the names that its sessions know.
 pub(super) struct OpenFiles {
     /// The database's own first. Without an id are the database where this process does not have it open, and what is not there
     /// yet.
     files: Vec<(PathBuf, Option<FileId>)>,
+    /// What [`compare`] has found.
+    moved: Option<String>,
+}
+
+/// Looks what has become of the files of these databases. What this process has open is read once for all of them: it grows
+/// with their number.
+pub(super) fn compare<'f>(databases: impl Iterator<Item = &'f mut OpenFiles>) {
+    let mut held = None;
+    for files in databases {
+        files.moved = files.first_moved(|| held.get_or_insert_with(held_files));
+    }
 }
 
 impl OpenFiles {
@@ -33,7 +46,7 @@ impl OpenFiles {
             }
             _ => files.clear(),
         }
-        let mut opened = Self { files };
+        let mut opened = Self { files, moved: None };
         opened.look_again();
         opened
     }
@@ -45,8 +58,12 @@ impl OpenFiles {
         }
     }
 
-    /// What has become of the first that is no longer in its place; `None` where all are.
-    pub(super) fn moved(&self) -> Option<String> {
+    /// What had become of the first that was no longer in its place at the last [`compare`]; `None` where all were.
+    pub(super) fn moved(&self) -> Option<&str> {
+        self.moved.as_deref()
+    }
+
+    fn first_moved<'h>(&self, held: impl FnOnce() -> &'h mut Vec<HeldFile>) -> Option<String> {
         let ((path, id), beside) = self.files.split_first()?;
         let now = id_of(fs::metadata(path));
         let path = path.display();
@@ -57,23 +74,22 @@ impl OpenFiles {
             }
             _ => {}
         }
-        let held = held_files();
-        let moved = beside.iter().find(|(path, id)| is_elsewhere(path, *id, &held));
+        let held = held();
+        let moved = beside.iter().find(|(path, id)| is_elsewhere(path, *id, held));
         moved
             .map(|(path, _)| format!("{} was removed, renamed or replaced while it was open", path.display()))
     }
 }
 
 /// Whether a file is open that was at `path` and is no longer. The database itself closes what it removes.
-fn is_elsewhere(path: &Path, id: Option<FileId>, held: &[(PathBuf, FileId)]) -> bool {
+fn is_elsewhere(path: &Path, id: Option<FileId>, held: &[HeldFile]) -> bool {
     let mut deleted = path.as_os_str().to_owned();
     deleted.push(OsString::from(DELETED));
     let now = id_of(fs::metadata(path));
     held.iter().any(|(link, held)| link.as_os_str() == deleted || now != id && Some(*held) == id)
 }
 
-/// What this process has open, with the names that the system knows.
-fn held_files() -> Vec<(PathBuf, FileId)> {
+fn held_files() -> Vec<HeldFile> {
     let open = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
     open.filter_map(|entry| {
         let path = entry.path();
@@ -103,6 +119,11 @@ mod tests {
         (directory, paths, held, files)
     }
 
+    fn moved(files: &mut OpenFiles) -> Option<String> {
+        compare(std::iter::once(&mut *files));
+        files.moved().map(str::to_owned)
+    }
+
     #[test]
     fn a_file_that_is_renamed_replaced_or_removed_is_no_longer_in_its_place() {
         for (which, said) in [(0, "a.db "), (1, "a.db-wal ")] {
@@ -115,10 +136,10 @@ mod tests {
             };
             let ways: [&dyn Fn(&Path); 3] = [&renamed, &removed, &replaced];
             for (at, way) in ways.into_iter().enumerate() {
-                let (_directory, paths, _held, files) = opened();
-                assert_eq!(files.moved(), None);
+                let (_directory, paths, _held, mut files) = opened();
+                assert_eq!(moved(&mut files), None);
                 way(&paths[which]);
-                let moved = files.moved();
+                let moved = moved(&mut files);
                 assert!(moved.as_ref().is_some_and(|moved| moved.contains(said)), "{which} {at}: {moved:?}");
             }
         }
@@ -129,18 +150,18 @@ mod tests {
         let (_directory, paths, [_held, log], mut files) = opened();
         drop(log);
         fs::remove_file(&paths[1]).unwrap();
-        assert_eq!(files.moved(), None, "nobody has it open");
+        assert_eq!(moved(&mut files), None, "nobody has it open");
         files.look_again();
         let later = File::create(&paths[1]).unwrap();
-        assert_eq!(files.moved(), None);
+        assert_eq!(moved(&mut files), None);
         fs::remove_file(&paths[1]).unwrap();
-        assert!(files.moved().is_some());
+        assert!(moved(&mut files).is_some());
         drop(later);
-        assert_eq!(files.moved(), None);
+        assert_eq!(moved(&mut files), None);
     }
 
     #[test]
     fn a_database_without_files_has_none_to_lose() {
-        assert_eq!(OpenFiles::of(Vec::new()).moved(), None);
+        assert_eq!(moved(&mut OpenFiles::of(Vec::new())), None);
     }
 }

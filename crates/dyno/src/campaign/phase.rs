@@ -88,7 +88,7 @@ impl<'a> PhaseRun<'a> {
             });
         }
         if let Some(moved) = system.server.files().moved() {
-            return Err(Failure::advised(moved, FILE_MOVED));
+            return Err(Failure::advised(moved.to_owned(), FILE_MOVED));
         }
         // First what reads and writes the tables: behind it, a restart leaves the caches as cold as it finds them.
         for load in &loads {

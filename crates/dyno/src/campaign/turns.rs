@@ -9,7 +9,7 @@ use dyno_results::spec::{End, StageOrder};
 use super::barrier::{Barrier, Participant};
 use super::phase::PhaseRun;
 use super::system::System;
-use super::{Context, hooks, neighbours};
+use super::{Context, hooks, neighbours, open_files};
 use crate::failure::Failure;
 use crate::plan::{HookStage, PhasePlan};
 
@@ -21,6 +21,9 @@ pub(super) fn run<'c>(
 ) -> Result<(), Failure> {
     // A target that was given up has left its part to the others.
     neighbours::share(systems);
+    open_files::compare(
+        systems.iter_mut().filter(|system| system.is_live()).map(|system| system.server.files()),
+    );
     let mut runs = Vec::new();
     for system in systems.iter_mut().filter(|system| system.is_live()) {
         runs.extend(SystemRun::begin(context, system, phase)?);
@@ -28,6 +31,8 @@ pub(super) fn run<'c>(
     let mut failures = rounds(context, phase, &mut runs);
     // What was measured is checked also where the run ends here. A server that was lost may be waited for: it comes last.
     runs.sort_by_key(|run| run.failed);
+    runs.iter_mut().for_each(|run| run.run.disconnect());
+    open_files::compare(runs.iter_mut().map(|run| run.system.server.files()));
     failures.extend(runs.into_iter().filter_map(|run| run.end(context, phase).err()));
     Failure::of_all(failures)
 }

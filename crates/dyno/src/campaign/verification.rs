@@ -69,7 +69,7 @@ impl Verification {
         sums: impl Iterator<Item = (&'s str, &'s StageSum)>,
     ) -> Result<(), Failure> {
         // Whatever was to be compared: what was acknowledged is not where anybody looks for it.
-        if let Some(moved) = system.server.files().moved() {
+        if let Some(moved) = system.server.files().moved().map(str::to_owned) {
             self.tell_moved(context, system.name(), moved);
             return Ok(());
         }
