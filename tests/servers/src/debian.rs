@@ -26,11 +26,11 @@ pub(crate) struct Packages {
 impl Packages {
     /// Downloads and unpacks them.
     pub(crate) fn unpack(&self, into: &Path) -> Result<(), String> {
-        let apt = Apt::new(self.suite)?;
-        attempt(&mut apt.get(&["update"]))?;
-        attempt(
-            apt.get(&["install", "--yes", "--no-install-recommends", "--download-only"]).args(self.whole),
-        )?;
+        let apt = Apt::new("deb [target=Packages", self.suite)?;
+        if !self.whole.is_empty() {
+            let install = ["install", "--yes", "--no-install-recommends", "--download-only"];
+            attempt(apt.get(&install).args(self.whole))?;
+        }
         if !self.alone.is_empty() {
             attempt(apt.get(&["download"]).args(self.alone))?;
         }
@@ -41,6 +41,47 @@ impl Packages {
         }
         Ok(())
     }
+}
+
+/// Downloads what the authors of a package published, and unpacks the `members` of it, patterns of paths, without the directory
+/// that all of them are in.
+pub(crate) fn unpack_source(suite: &str, package: &str, members: &[&str], into: &Path) -> Result<(), String> {
+    let apt = Apt::new("deb-src [target=Sources", suite)?;
+    let files = attempt(apt.get(&["source", "--print-uris"]).arg(package))?;
+    let published = files.lines().find(|line| line.contains(".orig.tar."));
+    let mut words = published.ok_or_else(|| format!("no sources of {package}"))?.split(' ');
+    let (Some(uri), Some(name), _, Some(hash)) = (words.next(), words.next(), words.next(), words.next())
+    else {
+        return Err(format!("apt names the sources of {package} in another way: {files}"));
+    };
+    let uri = uri.trim_matches('\'');
+    let archive = apt.archives().join(name);
+    let download = |uri: &str| {
+        attempt(Command::new("/usr/lib/apt/apt-helper").args(["download-file", uri]).arg(&archive).arg(hash))
+    };
+    download(uri).or_else(|why| {
+        let (_, path) = uri.split_once("/pool/main/").ok_or_else(|| why.clone())?;
+        download(&format!("{}/pool/universe/{path}", mirror_of_ubuntu()?)).map_err(|_| why)
+    })?;
+    let mut unpack = Command::new("tar");
+    unpack.args(["--no-same-owner", "--wildcards", "--strip-components=1", "-C"]).arg(into);
+    attempt(unpack.arg("-xf").arg(&archive).args(members)).map(drop)
+}
+
+/// Ubuntu has the same archives of many packages: a mirror of Debian need not have those of sources. Where it is, debootstrap
+/// knows.
+fn mirror_of_ubuntu() -> Result<String, String> {
+    let tree = tempfile::tempdir().map_err(|why| why.to_string())?;
+    let debootstrap = Packages { suite: "bookworm", whole: &[], alone: &["debootstrap"] };
+    debootstrap.unpack(tree.path())?;
+    let script = fs::read_to_string(tree.path().join("usr/share/debootstrap/scripts/gutsy"));
+    let script = script.map_err(|why| format!("debootstrap: {why}"))?;
+    let mut named = script.lines().filter_map(|line| line.trim().strip_prefix("default_mirror "));
+    // Those of old releases, and of other processors, have hosts of their own.
+    named
+        .find(|mirror| mirror.contains("//archive."))
+        .map(str::to_owned)
+        .ok_or_else(|| "debootstrap names no mirror of Ubuntu".to_owned())
 }
 
 /// Scripts around the servers want Perl; no test runs them.
@@ -54,15 +95,18 @@ fn is_perl(package: &Path) -> bool {
 struct Apt(TempDir);
 
 impl Apt {
-    fn new(suite: &str) -> Result<Self, String> {
+    /// With the lists of a release. `kind` begins the line of its source.
+    fn new(kind: &str, suite: &str) -> Result<Self, String> {
         let directory = tempfile::Builder::new().prefix("dyno-apt-").tempdir().unwrap();
-        let source = format!("deb [target=Packages signed-by={KEYRING}] {} {suite} main\n", mirror()?);
+        let source = format!("{kind} signed-by={KEYRING}] {} {suite} main\n", mirror()?);
         fs::write(directory.path().join("sources.list"), source).unwrap();
         fs::write(directory.path().join("status"), "").unwrap();
         for name in ["state/lists/partial", "cache/archives/partial"] {
             fs::create_dir_all(directory.path().join(name)).unwrap();
         }
-        Ok(Self(directory))
+        let apt = Self(directory);
+        attempt(&mut apt.get(&["update"]))?;
+        Ok(apt)
     }
 
     fn archives(&self) -> PathBuf {
