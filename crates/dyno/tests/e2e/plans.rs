@@ -2,15 +2,15 @@
 
 use std::fs;
 
-use dyno_test_servers::{ClickHouse, ClickHouseKind, MysqlProduct, Postgres, Setup, duckdb_library};
+use dyno_test_servers::{Postgres, Setup};
 use rusqlite::Connection;
 use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::home::{Home, Running, wait_until};
-use crate::mysql;
 use crate::report::Report;
 use crate::server::{database, shared, url, value};
+use crate::tpch::run_on_all_products;
 
 const QUERIES: usize = 22;
 
@@ -41,39 +41,12 @@ fn folder(home: &Home, queries: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn each_product_says_how_it_ran_all_queries() {
-    let Some(postgres) = shared() else { return };
-    let home = Home::new();
-    let mut words: Vec<String> =
-        ["run", "tpch", "--scale", "0.01", "--repeat", "1", "--json"].map(Into::into).into();
-    words.extend(["--target".to_owned(), format!("pg={}", database(&postgres, "plans"))]);
+fn all_products_agree_on_all_queries_and_say_how_they_ran_them() {
+    let Some((home, report, names)) = run_on_all_products("0.01") else { return };
+    let of =
+        |some: &[&str]| -> Vec<&str> { names.iter().copied().filter(|name| some.contains(name)).collect() };
     // Those that run queries for their plans, those that only tell steps, and those whose plans are text.
-    let (mut trees, mut steps, mut texts) = (vec!["pg"], Vec::new(), Vec::new());
-    for product in MysqlProduct::tested().iter().copied() {
-        let Some(server) = mysql::shared(product) else { continue };
-        let name = match product {
-            MysqlProduct::Mysql => "my",
-            MysqlProduct::MariaDb => "maria",
-            MysqlProduct::SeekDb => "ob",
-        };
-        words.extend(["--target".to_owned(), format!("{name}={}", mysql::database(&server, "plans"))]);
-        if name == "ob" { texts.push(name) } else { trees.push(name) }
-    }
-    if let Some(library) = duckdb_library() {
-        let file = home.path("tpch.duckdb");
-        words.extend([
-            "--target".to_owned(),
-            format!("duck=duckdb:{}?driver={}", file.display(), library.display()),
-        ]);
-        trees.push("duck");
-    }
-    let clickhouse = ClickHouse::start(ClickHouseKind::Engine);
-    if let Some(server) = &clickhouse {
-        words.extend(["--target".to_owned(), format!("ch={}", server.url())]);
-        steps.push("ch");
-    }
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let report = home.dyno(&words).expect(0).report();
+    let (trees, steps, texts) = (of(&["pg", "my", "maria", "duck"]), of(&["ch"]), of(&["ob"]));
     for target in &trees {
         assert_eq!(run(&report, target).len(), QUERIES, "{target}");
         for plan in run(&report, target) {
@@ -104,7 +77,7 @@ fn each_product_says_how_it_ran_all_queries() {
     // Nothing has changed that could change a plan.
     assert!(!report.findings().contains(&"plan-changed"), "{:#}", report.document()["findings"]);
     // No pass has any of it.
-    assert_eq!(report.stages().len(), 2 * (trees.len() + steps.len() + texts.len()));
+    assert_eq!(report.stages().len(), 2 * names.len());
     for stage in report.stages() {
         assert_eq!(stage["totals"]["done"].as_u64(), Some(QUERIES as u64), "{stage:#}");
     }

@@ -99,21 +99,21 @@ fn targets_that_agree_and_one_that_differs() {
 }
 
 #[test]
-fn a_folder_of_two_thousand_queries() {
+fn a_folder_of_more_than_a_thousand_queries() {
     let home = Home::new();
     let texts: Vec<(String, String)> =
-        (1..=2_000).map(|number| (format!("q{number:04}"), format!("SELECT {number}"))).collect();
+        (1..=1_100).map(|number| (format!("q{number:04}"), format!("SELECT {number}"))).collect();
     let texts: Vec<(&str, &str)> = texts.iter().map(|(name, sql)| (name.as_str(), sql.as_str())).collect();
     let queries = folder(&home, "many", &texts);
     let lite = sqlite(&home, SALES);
     let run = ["run", &queries, "--target", &lite, "--repeat", "1", "--warm-up", "0s", "--json"];
     let report = home.dyno(&run).expect(0).report();
-    assert_eq!(report.stages()[0]["totals"]["done"], 2_000);
-    assert_eq!(passes(&report, "lite")["answers"]["kept"], 2_000);
+    assert_eq!(report.stages()[0]["totals"]["done"], 1_100);
+    assert_eq!(passes(&report, "lite")["answers"]["kept"], 1_100);
     let names: Vec<&str> = texts.iter().map(|(name, _)| *name).collect();
     assert_eq!(each(&report, "lite", "query"), names);
     let told = home.dyno(&["report"]).expect(0).out;
-    assert!(told.contains("q0001") && told.contains("q2000"), "{told}");
+    assert!(told.contains("q0001") && told.contains("q1100"), "{told}");
 }
 
 #[test]

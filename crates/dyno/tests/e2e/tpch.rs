@@ -44,23 +44,17 @@ fn unknown(home: &Home) -> Option<String> {
 }
 
 #[test]
-fn all_queries_agree_on_all_products() {
-    assert_products_agree("0.01");
-}
-
-#[test]
 #[ignore = "slow: loads 100 MB into each product"]
 fn all_queries_agree_on_all_products_at_scale_0_1() {
-    assert_products_agree("0.1");
+    run_on_all_products("0.1");
 }
 
-fn assert_products_agree(scale: &str) {
-    let Some(postgres) = shared() else { return };
+/// Runs all queries once on each product, which agree; with the run, the names of its targets. `None` without PostgreSQL.
+pub(crate) fn run_on_all_products(scale: &str) -> Option<(Home, Report, Vec<&'static str>)> {
+    let postgres = shared()?;
     let home = Home::new();
     let mut words: Vec<String> =
-        ["run", "tpch", "--scale", scale, "--repeat", "1", "--warm-up", "0s", "--json"]
-            .map(Into::into)
-            .into();
+        ["run", "tpch", "--scale", scale, "--repeat", "1", "--json"].map(Into::into).into();
     words.extend(["--target".to_owned(), format!("pg={}", database(&postgres, "tpch"))]);
     let mut names = vec!["pg"];
     for product in MysqlProduct::tested().iter().copied() {
@@ -93,6 +87,7 @@ fn assert_products_agree(scale: &str) {
     assert!(found.contains(&"too-few-repeats") && !found.contains(&"answer-differs"), "{found:?}");
     assert!(!found.contains(&"noisy"), "{found:?}");
     assert_eq!(found.contains(&"not-validated"), names.len() == 1);
+    Some((home, report, names))
 }
 
 /// All answers of two targets at scale 0.1 agree.
