@@ -265,3 +265,48 @@ fn the_driver_is_known_while_the_script_is_read() {
         LuaScript::from_text("test.lua", text.into_bytes(), &invocation).unwrap();
     }
 }
+
+#[test]
+fn functions_of_sysbench_that_are_called_through_c_are_there() {
+    holds(
+        r###"
+        local ffi = require("ffi")
+        ffi.cdef "uint32_t sb_rand_uniform(uint32_t, uint32_t); void sb_rand_str(const char *, char *);"
+        assert(ffi.C.sb_rand_uniform(5, 5) == 5 and ffi.C.sb_rand_pareto(3, 3) == 3)
+        assert(type(ffi.C.sb_rand_uniform_uint64()) == "cdata" and ffi.C.sb_rand_uniform_double() < 1)
+        local buffer = ffi.new("char[?]", 6)
+        ffi.C.sb_rand_str("##-@@", buffer)
+        assert(ffi.string(buffer):match("^%d%d%-%l%l$"))
+        local histogram = ffi.C.sb_histogram_new(10, 1, 100)
+        ffi.C.sb_histogram_update(histogram, 3)
+        ffi.C.sb_histogram_delete(histogram)
+        ffi.cdef "int nothing_like_it(void);"
+        local found, why = pcall(function() return ffi.C.nothing_like_it() end)
+        assert(not found and why:find("^test.lua:1") and why:find("nothing_like_it"), why)
+        "###,
+    );
+}
+
+#[test]
+fn a_function_of_sysbench_that_is_not_there_ends_the_script_even_within_pcall() {
+    for name in ["db_query", "sb_timer_init", "sb_get_value_int"] {
+        let error =
+            wrong(format!("\npcall(function() require('ffi').C.{name}() end)\nos.exit(9)").as_bytes());
+        let expected = format!("test.lua:2: dyno has no C function {name} (see docs/lua.md)");
+        assert_eq!(error.message, expected);
+    }
+}
+
+#[test]
+fn malformed_options_are_refused() {
+    for (options, expected) in [
+        ("'x'", "wrong type for sysbench.cmdline.options: string"),
+        ("{ foo = 3 }", "wrong table structure in sysbench.cmdline.options, at 'foo'"),
+        ("{ 'foo' }", "wrong table structure in sysbench.cmdline.options, at '1'"),
+        ("{ bar = {} }", "nil description for option bar"),
+    ] {
+        let error = wrong(format!("sysbench.cmdline.options = {options}").as_bytes());
+        assert_eq!(error.message, expected);
+        assert!(error.to_string().starts_with("`sysbench.cmdline.read_cmdline_options' function failed: "));
+    }
+}

@@ -60,7 +60,7 @@ fn prepared_statements_take_values_of_their_types() {
         insert:bind_param(a, b, c, d)
         local function add(va, vb, vc, vd)
            a:set(va) b:set(vb) c:set(vc) d:set(vd)
-           assert(insert:execute().nrows == 1)
+           assert(insert:execute() == nil)
         end
         add(1, "it's\\", 0.5, 3.7)
         add(2LL, "0123456789", 3, -3.7)
@@ -430,9 +430,17 @@ fn a_command_sees_how_many_rows_there_are() {
            local con = sysbench.sql.driver():connect()
            con:query("DROP TABLE IF EXISTS lua_rows")
            con:query("CREATE TABLE lua_rows (id integer)")
-           assert(con:query("INSERT INTO lua_rows VALUES (1), (2), (3)").nrows == 3)
+           local inserted = con:query("INSERT INTO lua_rows VALUES (1), (2), (3)")
+           assert(inserted == nil and tostring(inserted) == "<sql_result>")
+           local read, why = pcall(function() return inserted.nrows end)
+           assert(not read and why:find("test.lua") and why:find("'nrows' of the result"), why)
            assert(con:query("SELECT id FROM lua_rows WHERE id > 1").nrows == 2)
-           assert(con:query("UPDATE lua_rows SET id = 9 WHERE id > 1").nrows == 2)
+           assert(con:query("SELECT id FROM lua_rows WHERE id > 99").nrows == 0)
+           assert(con:query("UPDATE lua_rows SET id = 9 WHERE id > 1") == nil and con:query("BEGIN") == nil)
+           if sysbench.sql.driver():name() == "pgsql" then
+              assert(con:query("DELETE FROM lua_rows WHERE id = 99 RETURNING id").nrows == 0)
+           end
+           assert(select("#", db_query("SELECT 1")) == 0)
         end"###;
     for server in servers() {
         assert_eq!(Run::of(script, &server).command("prepare", &server), Ok(true), "{server}");

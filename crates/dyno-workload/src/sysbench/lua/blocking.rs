@@ -61,10 +61,10 @@ struct ClientConnections<'a> {
 }
 
 impl ClientConnections<'_> {
-    /// With as many rows as were returned or changed, where the answer is a result.
+    /// With as many rows as were returned, where the answer is a result.
     fn answer(&mut self, question: Question) -> Result<Option<u64>, Refused> {
         match question {
-            Question::Query { sql, wanted } => return self.query(&sql.as_bytes(), wanted).map(Some),
+            Question::Query { sql, wanted } => return self.query(&sql.as_bytes(), wanted),
             Question::Rollback => {
                 // What the script does next meets whatever is wrong.
                 let _ = self.query(b"ROLLBACK", RowsWanted::Nothing);
@@ -105,8 +105,8 @@ impl ClientConnections<'_> {
         }
     }
 
-    /// Rows that were returned or changed.
-    fn query(&mut self, sql: &[u8], wanted: RowsWanted) -> Result<u64, Refused> {
+    /// The rows that were returned; `None` of a statement without a result.
+    fn query(&mut self, sql: &[u8], wanted: RowsWanted) -> Result<Option<u64>, Refused> {
         let text = str::from_utf8(sql).map_err(|_| plain_refusal("the query is not UTF-8"))?;
         self.rows.start(wanted);
         let connection = self.connected()?;
@@ -114,8 +114,7 @@ impl ClientConnections<'_> {
         // Of what changes rows their number is told, of all else the number of rows returned.
         if kind == QueryKind::Write || (kind == QueryKind::Other && wanted == RowsWanted::Nothing) {
             let affected = connection.execute(text).map_err(|error| refused(&error))?;
-            self.count(kind, 0, affected);
-            return Ok(affected);
+            return Ok(self.count(kind, 0, affected));
         }
         let rows = connection.query(text).map_err(|error| refused(&error))?;
         for row in &rows {
@@ -124,14 +123,16 @@ impl ClientConnections<'_> {
                 row.iter().for_each(|(_, value)| rows.value(value.map(str::as_bytes)));
             });
         }
-        self.count(kind, rows.len() as u64, 0);
-        Ok(rows.len() as u64)
+        Ok(self.count(kind, rows.len() as u64, 0))
     }
 
-    fn count(&self, kind: QueryKind, rows: u64, affected: u64) {
+    /// Counts an answer; `rows` again, if it is a result.
+    fn count(&self, kind: QueryKind, rows: u64, affected: u64) -> Option<u64> {
+        let outcome = outcome(kind, rows, affected);
         if let Some(counters) = self.counters {
-            counters.query(outcome(kind, rows, affected));
+            counters.query(outcome);
         }
+        (outcome == QueryKind::Read).then_some(rows)
     }
 }
 

@@ -97,10 +97,12 @@ impl LuaClient {
         }
     }
 
-    /// Counts what was answered.
+    /// Counts what was answered, and says as what.
     #[inline]
-    fn count(&self, kind: QueryKind, answer: &Answer) {
-        self.counters.query(outcome(kind, answer.rows, answer.affected));
+    fn count(&self, kind: QueryKind, answer: &Answer) -> QueryKind {
+        let outcome = outcome(kind, answer.rows, answer.affected);
+        self.counters.query(outcome);
+        outcome
     }
 
     /// Answers what the coroutine waits for, and returns what it wants next.
@@ -122,11 +124,11 @@ impl LuaClient {
         }
         match (wait, answer) {
             (Wait::Query(kind), Some(answer)) => {
-                self.count(kind, answer);
-                // As with sysbench, what changed rows has as many.
-                let rows_count = if answer.rows > 0 { answer.rows } else { answer.affected };
-                let rows = self.rows.bytes();
-                state.resume(seat, &LuaReply::Result { rows_count, columns: self.rows.columns, rows })
+                if self.count(kind, answer) != QueryKind::Read {
+                    return state.resume(seat, &LuaReply::Done);
+                }
+                let (rows_count, columns, rows) = (answer.rows, self.rows.columns, self.rows.bytes());
+                state.resume(seat, &LuaReply::Result { rows_count, columns, rows })
             }
             _ => state.resume(seat, &LuaReply::Done),
         }

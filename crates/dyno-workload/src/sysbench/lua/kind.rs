@@ -1,4 +1,4 @@
-//! What a statement of a script does, by its first word; what it did is told by its answer.
+//! What a statement of a script does, by its words; what it did is told by its answer.
 
 use dyno_engine::request::QueryKind;
 
@@ -6,14 +6,14 @@ use dyno_engine::request::QueryKind;
 const READS: [&str; 8] = ["select", "show", "with", "values", "table", "explain", "describe", "desc"];
 const WRITES: [&str; 5] = ["insert", "update", "delete", "replace", "merge"];
 
-/// What `sql` is about to do.
+/// What `sql` is about to do. What changes rows and returns them is a read, as in sysbench.
 pub(super) fn kind_of(sql: &[u8]) -> QueryKind {
     let word = first_word(sql);
     let is = |known: &&str| word.eq_ignore_ascii_case(known.as_bytes());
     if READS.iter().any(&is) {
         QueryKind::Read
     } else if WRITES.iter().any(is) {
-        QueryKind::Write
+        if has_returning(sql) { QueryKind::Read } else { QueryKind::Write }
     } else {
         QueryKind::Other
     }
@@ -25,15 +25,28 @@ pub(super) fn commits(sql: &[u8]) -> bool {
     word.eq_ignore_ascii_case(b"commit") || word.eq_ignore_ascii_case(b"end")
 }
 
-/// What sysbench counts a statement as once it is answered: rows returned make a read, rows changed a write.
+/// What sysbench counts a statement as once it is answered: rows returned make a read, rows changed a write. Only a read
+/// has a result.
 pub(super) fn outcome(kind: QueryKind, rows: u64, affected: u64) -> QueryKind {
     match kind {
         _ if rows > 0 => QueryKind::Read,
+        // Also of what begins as a read: `WITH … INSERT`, `SELECT … INTO`.
+        _ if affected > 0 => QueryKind::Write,
         // A query that found nothing has read all the same.
         QueryKind::Read => QueryKind::Read,
-        _ if affected > 0 => QueryKind::Write,
         _ => QueryKind::Other,
     }
+}
+
+/// Whether the word RETURNING is in it.
+fn has_returning(sql: &[u8]) -> bool {
+    const WORD: &[u8] = b"returning";
+    let is_part = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    sql.windows(WORD.len()).enumerate().any(|(at, word)| {
+        word.eq_ignore_ascii_case(WORD)
+            && !is_part(at.checked_sub(1).and_then(|before| sql.get(before)))
+            && !is_part(sql.get(at + WORD.len()))
+    })
 }
 
 /// Behind spaces, comments and opening parentheses.
@@ -74,6 +87,9 @@ mod tests {
             ("/* a */ -- b\n WITH x AS (select 1) SELECT 1", QueryKind::Read),
             ("INSERT INTO t VALUES (1)", QueryKind::Write),
             ("/*!50000 replace*/ into t values (1)", QueryKind::Write),
+            ("DELETE FROM t WHERE id = 7 RETURNING id", QueryKind::Read),
+            ("delete from t returning(id)", QueryKind::Read),
+            ("UPDATE t SET not_returning = 1, returnings = 2", QueryKind::Write),
             ("BEGIN", QueryKind::Other),
             ("selection", QueryKind::Other),
             ("", QueryKind::Other),
@@ -88,6 +104,7 @@ mod tests {
     #[test]
     fn what_was_done_decides_what_is_counted() {
         assert_eq!(outcome(QueryKind::Read, 0, 0), QueryKind::Read);
+        assert_eq!(outcome(QueryKind::Read, 0, 1), QueryKind::Write);
         assert_eq!(outcome(QueryKind::Write, 0, 0), QueryKind::Other);
         assert_eq!(outcome(QueryKind::Write, 0, 3), QueryKind::Write);
         assert_eq!(outcome(QueryKind::Other, 2, 0), QueryKind::Read);

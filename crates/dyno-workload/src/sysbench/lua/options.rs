@@ -134,15 +134,27 @@ impl DeclaredOption {
     }
 
     /// Reads `sysbench.cmdline.options`. An entry is a table of the help, the default and the type, where the last two
-    /// may be missing.
-    pub(super) fn read_all(options: &Table) -> Vec<Self> {
-        let mut declared: Vec<_> = options
-            .pairs::<String, Table>()
-            .filter_map(Result::ok)
-            .map(|(name, entry)| Self::read(name, &entry))
-            .collect();
+    /// may be missing; what is malformed is said in sysbench's words.
+    pub(super) fn read_all(options: &Value) -> Result<Vec<Self>, String> {
+        let options = match options {
+            Value::Nil => return Ok(Vec::new()),
+            Value::Table(options) => options,
+            other => return Err(format!("wrong type for sysbench.cmdline.options: {}", other.type_name())),
+        };
+        let mut declared = Vec::new();
+        for pair in options.pairs::<Value, Value>() {
+            let wrong =
+                |name: &str| format!("wrong table structure in sysbench.cmdline.options, at '{name}'");
+            let (name, entry) = pair.map_err(|_| wrong("?"))?;
+            let name = name.to_string().unwrap_or_default();
+            let Value::Table(entry) = entry else { return Err(wrong(&name)) };
+            if entry.get::<Value>(1).is_ok_and(|help| help.is_nil()) {
+                return Err(format!("nil description for option {name}"));
+            }
+            declared.push(Self::read(name, &entry));
+        }
         declared.sort_by(|a, b| a.name.cmp(&b.name));
-        declared
+        Ok(declared)
     }
 
     fn read(name: String, entry: &Table) -> Self {

@@ -86,6 +86,9 @@ const MAIN: u32 = u32::MAX;
 /// Where sysbench looks for modules beside the current directory and the user's own, `?` being the module's name.
 const SYSTEM_PATH: &str = "/usr/local/share/lua/5.1/?.lua;/usr/share/lua/5.1/?.lua;/usr/local/share/sysbench/?.lua;/usr/share/sysbench/?.lua";
 
+/// What sysbench calls the function that reads a script's options, in errors about them.
+const READ_OPTIONS: &str = "sysbench.cmdline.read_cmdline_options";
+
 impl LuaScript {
     /// Reads the script at `path`.
     ///
@@ -115,8 +118,10 @@ impl LuaScript {
         let main = LuaState::new(&setup)?;
         let seat = main.spawn(0, Random::of_client(0, MAIN), true)?;
         converse(&main, seat, Task::Read, invocation.open.as_deref(), invocation.counters.as_ref())?;
-        let options = main.cmdline(seat, "options").map(|options| DeclaredOption::read_all(&options));
-        Ok(Self { setup, main, seat, options: options.unwrap_or_default() })
+        let options = main.cmdline(seat, "options").unwrap_or(Value::Nil);
+        let options = DeclaredOption::read_all(&options)
+            .map_err(|wrong| LuaError::new(Some(READ_OPTIONS.to_owned()), wrong))?;
+        Ok(Self { setup, main, seat, options })
     }
 
     /// Its file's name without `.lua`.
@@ -184,7 +189,7 @@ impl LuaScript {
     }
 
     fn command_entry(&self, name: &str) -> Option<Table> {
-        self.main.cmdline(self.seat, "commands")?.get(name).ok()
+        self.main.cmdline(self.seat, "commands")?.as_table()?.get(name).ok()
     }
 
     /// Runs a function of the script without arguments: `init`, `done`. Whether there is one.

@@ -127,7 +127,7 @@ impl LuaState {
             Ok(())
         };
         host.set("note_driver", lua.create_function(note)?)?;
-        host.set("list_options", lua.create_function(list_options)?)?;
+        host.set("list_options", lua.create_function(|_, declared: Value| list_options(&declared))?)?;
         host.set("traceback", lua.create_function(traceback)?)?;
         host.set("getinfo", lua.create_function(getinfo)?)?;
         core.set("host", host)?;
@@ -189,7 +189,7 @@ impl LuaState {
     }
 
     /// A table of the client's `sysbench.cmdline`.
-    pub(super) fn cmdline(&self, seat: Seat, name: &str) -> Option<Table> {
+    pub(super) fn cmdline(&self, seat: Seat, name: &str) -> Option<Value> {
         let clients: Table = self.core.get("clients").ok()?;
         let client: Table = clients.get(seat.index).ok()?;
         let env: Table = client.get("env").ok()?;
@@ -238,9 +238,10 @@ fn setup_table(lua: &Lua, setup: &Setup) -> mlua::Result<Table> {
 }
 
 /// The lines that help has of the options that a script declares.
-fn list_options(_: &Lua, declared: Option<Table>) -> mlua::Result<String> {
-    let declared = declared.map(|declared| DeclaredOption::read_all(&declared));
-    Ok(DeclaredOption::list(&declared.unwrap_or_default()))
+fn list_options(declared: &Value) -> mlua::Result<String> {
+    DeclaredOption::read_all(declared)
+        .map(|declared| DeclaredOption::list(&declared))
+        .map_err(mlua::Error::runtime)
 }
 
 /// `debug.traceback([message [, level]])`

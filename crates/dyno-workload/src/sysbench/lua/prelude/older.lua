@@ -56,7 +56,7 @@ end
 
 -- Tail calls, so that errors name the script's line and not one of these.
 function db.query(query)
-   return connected():query(query)
+   return core.query_for_nothing(connected(), query)
 end
 
 function db.bulk_insert_init(query)

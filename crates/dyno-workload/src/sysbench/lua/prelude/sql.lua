@@ -4,7 +4,8 @@ local core = ...
 local OP, ANSWER = core.op, core.answer
 local ask = core.ask
 -- What every query of a load passes through does without a call or a look into a table that it can spare.
-local yield, QUESTION, EXECUTE, QUERY, REFUSED = coroutine.yield, core.question, OP.EXECUTE, OP.QUERY, ANSWER.REFUSED
+local yield, QUESTION, EXECUTE, QUERY = coroutine.yield, core.question, OP.EXECUTE, OP.QUERY
+local REFUSED, DONE = ANSWER.REFUSED, ANSWER.DONE
 local byte, sub, find, format, concat = string.byte, string.sub, string.find, string.format, table.concat
 local error, type, tostring, setmetatable, select, unpack = error, type, tostring, setmetatable, select, unpack
 local floor, ceil = math.floor, math.ceil
@@ -114,9 +115,10 @@ end
 local function refuse(level, self, query, ignorable, errno, state, message, open)
    local failure = {
       connection = self, query = query, sql_errno = errno, sql_state = state, sql_errmsg = message,
-      errcode = sql.error.FATAL,
    }
    if not ignorable then
+      -- Before the hook, and whatever it says.
+      core.host.log_refusal(core.setup.mysql, errno, message, query or "")
       local hook = core.current.env.sysbench.hooks.sql_error_ignorable
       ignorable = type(hook) == "function" and hook(failure)
    end
@@ -127,7 +129,6 @@ local function refuse(level, self, query, ignorable, errno, state, message, open
       failure.errcode = core.sysbench.error.RESTART_EVENT
       error(failure, 0)
    end
-   core.host.log_refusal(core.setup.mysql, errno, message, query or "")
    error(core.sql_error_text(failure), level)
 end
 
@@ -142,12 +143,33 @@ end
 -- Where a query's caller stands above `refuse`, if what passes the answer on is tail-called.
 local CALLER = 3
 
+-- What a statement without a result gives: as in sysbench, a pointer that equals nil and yet counts as true. Where there is
+-- no foreign function interface, it is nil.
+local no_result
+do
+   loadstring("return 0ULL")
+   local ffi = package.loaded.ffi
+   if ffi then
+      local pointed = ffi.typeof("struct {}")
+      ffi.metatype(pointed, {
+         __index = function(_, name)
+            error(format("'%s' of the result of a statement that returns no rows", tostring(name)), 2)
+         end,
+         __tostring = result_class.__tostring,
+      })
+      no_result = ffi.cast(ffi.typeof("$ *", pointed), nil)
+   end
+end
+
 -- What a script gets that looks at no result.
 local some_result = setmetatable({ nrows = 0, nfields = 0, at = 1 }, result_class)
 
 local function result_of(self, query, code, nrows, nfields, rows, message, open)
    if code == REFUSED then
       refuse(CALLER, self, query, nrows, nfields, rows, message, open)
+   end
+   if code == DONE then
+      return no_result
    end
    if not core.make_results then
       return some_result
@@ -176,6 +198,19 @@ function connection:query_row(query)
    use(self)
    check_text(query, "query_row")
    return first_row_of(self, query, ask(OP.QUERY, FIRST_ROW, query))
+end
+
+-- A query whose result nobody gets: sysbench's `db_query` returns nothing.
+local function nothing_of(self, query, code, ignorable, errno, state, message, open)
+   if code == REFUSED then
+      refuse(CALLER, self, query, ignorable, errno, state, message, open)
+   end
+end
+
+function core.query_for_nothing(self, query)
+   use(self)
+   check_text(query, "db_query")
+   return nothing_of(self, query, yield(QUESTION, QUERY, NO_ROWS, query))
 end
 
 function connection:disconnect()
