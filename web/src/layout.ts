@@ -338,7 +338,7 @@ function findingNotes(lane: Lane, series: string | null, put: Put): NoteText[] {
     const found = doubts.filter((finding) => placeOf(finding) === place);
     const grave = found.some(({ severity }) => severity === "invalid");
     const text = found.map(({ severity, code }) => `${severity} ${code}`).join(", ");
-    const note = { grave, title: `${lane.label}: found of ${found[0]?.series}`, text };
+    const note = { grave, title: `${lane.label}: findings about ${found[0]?.series}`, text };
     // A series' first stage may be a warm-up, which stands on no step.
     return stages
       .filter((stage) => stage.id === place || stage.series === place)

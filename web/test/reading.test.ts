@@ -255,7 +255,7 @@ test("doubts about a series are one note, where it begins", () => {
       at: 0,
       grave: true,
       colour: "series-1",
-      title: "pg: found of ingest",
+      title: "pg: findings about ingest",
       text: "doubt noisy, invalid errors",
     },
   ]);

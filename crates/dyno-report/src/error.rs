@@ -29,11 +29,14 @@ pub fn render(error: &dyn Error, help: Option<&str>, terminal: Terminal) -> Stri
     out
 }
 
-/// A heading and its text, indented under it. The text's own line breaks are kept, nothing else of its layout.
+/// A heading and its text, indented under it. The text's own lines are kept, and those that do not fit are wrapped.
 fn block(out: &mut String, heading: &str, painted: &str, text: &str, width: usize) {
     let indent = heading.len();
     let room = width.min(TEXT_WIDTH_MAX).saturating_sub(indent).max(1);
-    let lines = text.trim_end().lines().flat_map(|line| wrap(&visible(line), room));
+    let lines = text.trim_end().lines().map(visible).flat_map(|line| {
+        // Spaces may have a meaning, as those before a mark that stands under a word.
+        if crate::text::width(&line) <= room { vec![line.into_owned()] } else { wrap(&line, room) }
+    });
     for (index, line) in lines.enumerate() {
         let lead = if index == 0 { painted.to_owned() } else { " ".repeat(indent) };
         out.push_str(&format!("{lead}{line}\n"));
@@ -70,6 +73,20 @@ mod tests {
                    (SQLSTATE 28P01)
         help: set PGPASSWORD or add a line to ~/.pgpass
         "#);
+    }
+
+    #[test]
+    fn a_mark_stays_under_its_word() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("wrong:\n1 | data = 7\n  |        ^\na number is no table")]
+        struct Marked;
+        let text = render(&Marked, None, Terminal::plain(40));
+        insta::assert_snapshot!(text, @r"
+        error: wrong:
+               1 | data = 7
+                 |        ^
+               a number is no table
+        ");
     }
 
     #[test]

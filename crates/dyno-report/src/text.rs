@@ -54,7 +54,8 @@ pub(crate) fn is_treacherous(character: char) -> bool {
 }
 
 /// Columns that a text takes, colour not counted.
-pub(crate) fn width(text: &str) -> usize {
+#[must_use]
+pub fn width(text: &str) -> usize {
     measure_text_width(text)
 }
 

@@ -80,11 +80,11 @@ impl Selection {
                 target: *target,
             });
         }
-        if let Some((other, said)) = options.foreign(family) {
+        if let Some((others, said)) = options.foreign(family) {
             let own = options::names(family).filter(|(_, is_usual)| *is_usual);
             let own = own.map(|(name, _)| format!("--{name}")).collect();
             return Err(CannotRun::Foreign {
-                other,
+                others: enumerated(others.into_iter().map(str::to_owned).collect()),
                 said: enumerated(said),
                 family: family.name(),
                 own: enumerated(own),
@@ -222,8 +222,8 @@ pub enum CannotRun {
     TwoFamilies { one: String, other: String },
     #[error("{workloads} runs on {} only", enumerated(runs_on.iter().map(ToString::to_string).collect()))]
     Elsewhere { workloads: String, runs_on: &'static [&'static str], target: Capabilities },
-    #[error("{said} {} for {other}; {family} takes {own}", if said.contains(' ') { "are" } else { "is" })]
-    Foreign { other: &'static str, said: String, family: &'static str, own: String },
+    #[error("{said} {} for {others}; {family} takes {own}", if said.contains(' ') { "are" } else { "is" })]
+    Foreign { others: String, said: String, family: &'static str, own: String },
     #[error(transparent)]
     Benchmark(#[from] BenchmarkError),
 }
@@ -342,7 +342,7 @@ mod tests {
         let said = |typed: &str, said: &str| refused(typed, said, &postgres).to_string();
         assert_eq!(
             said("sysbench", r#"{"scale":3}"#),
-            "--scale is for tpcb; sysbench takes --tables, --table-size, --distribution and --ignore-errors"
+            "--scale is for tpcb, tpch and storage; sysbench takes --tables, --table-size, --distribution and --ignore-errors"
         );
         assert_eq!(
             said("tpcb", r#"{"rows":3,"customer-index":true}"#),

@@ -1,6 +1,7 @@
 //! What is typed of a run, and the specification that it stands for: that of a file, of a workload's name or of nothing, with
 //! what the options say in the places that they are about.
 
+mod excerpt;
 mod streams;
 mod targets;
 
@@ -18,13 +19,14 @@ use dyno_workload::registry::{self, DataOptions, UnknownWorkload};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub(crate) use self::streams::words;
+pub(crate) use self::streams::{refuse_split_time, words};
 pub(crate) use self::targets::{check_name, split_name, targets_in_file};
 
+use self::excerpt::excerpt;
 use self::targets::{Named, What, is_name_like};
 use crate::failure::Failure;
-use crate::plan::capabilities;
-use crate::secrets::{hidden, hidden_in_lines, is_hidden, is_like_target};
+use crate::plan::{self, capabilities};
+use crate::secrets::{hidden, hidden_in_lines, is_hidden};
 
 /// Scenarios that come with dyno, each a specification: name and TOML.
 pub(crate) const BUILT_IN: [(&str, &str); 5] = [
@@ -368,7 +370,7 @@ fn first_workload(spec: &RunSpec) -> Option<&str> {
 /// A scenario by its name, as [`load`] finds it, or else a workload. What could be either is refused, unless it is a
 /// scenario's whole name or both are the same.
 fn find(named: &str) -> Result<RunSpec, Failure> {
-    if SqlScript::is_named(named) {
+    if SqlScript::is_named(named) || plan::is_lua(named) {
         return Ok(of_workload(named));
     }
     let spec = load(named)?;
@@ -427,7 +429,8 @@ fn of_workload(named: &str) -> RunSpec {
 /// Reads the scenario `named`: a file, or one that comes with dyno by its name or the beginning of it; `None` where there is
 /// none.
 fn load(named: &str) -> Result<Option<RunSpec>, Failure> {
-    if is_like_target(named) && !Path::new(named).is_file() {
+    let is_path = is_file(named) || named.starts_with(['/', '.']) || Path::new(named).exists();
+    if !is_path && (named.contains("://") || named.contains('=')) {
         return Err(Failure::advised(
             format!("`{}` is not a scenario", hidden(named)),
             "did you mean --target? It stands before a database's URL",
@@ -449,13 +452,14 @@ fn load(named: &str) -> Result<Option<RunSpec>, Failure> {
 pub(crate) fn parse(named: &str, text: &str) -> Result<RunSpec, Failure> {
     let spec: RunSpec = toml::from_str(text).map_err(|error| {
         let meant = nearest_field(error.message()).map(|field| format!("\ndid you mean `{field}`?"));
-        let said = hidden_in_lines(error.to_string().trim_end());
-        let what = format!("the scenario {named} is wrong: {said}{}", meant.unwrap_or_default());
+        // What is missing stands nowhere.
+        let span = error.span().filter(|_| !error.message().starts_with("missing field"));
+        let (place, line) = span.map(|span| excerpt(text, span)).unwrap_or_default();
+        let said = hidden_in_lines(error.message().trim_end());
+        let what = format!("the scenario {named} is wrong{place}: {said}{line}{}", meant.unwrap_or_default());
         // As files were whose fields are the options, side by side.
         let is_old = || text.parse::<toml::Table>().is_ok_and(|table| !table.contains_key("version"));
-        if named.ends_with(".lua") {
-            Failure::advised(what, format!("a Lua script is for `dyno sysbench {named} run`"))
-        } else if is_old() {
+        if is_old() {
             let advice =
                 "a scenario is what `dyno plan` writes: `dyno plan OPTIONS > FILE.toml` (docs/scenario.md)";
             Failure::advised(what, advice)
@@ -463,6 +467,10 @@ pub(crate) fn parse(named: &str, text: &str) -> Result<RunSpec, Failure> {
             Failure::wrong(what)
         }
     })?;
+    if let Some(place) = text.parse().ok().and_then(|table| not_finite(&toml::Value::Table(table))) {
+        let what = format!("the scenario {named} is wrong: {place} takes a number, and neither nan nor inf");
+        return Err(Failure::wrong(what));
+    }
     let version = spec.version;
     if version != spec::VERSION {
         let reads = spec::VERSION;
@@ -474,6 +482,19 @@ pub(crate) fn parse(named: &str, text: &str) -> Result<RunSpec, Failure> {
         ));
     }
     Ok(spec)
+}
+
+/// Where a specification has a number that is none or has no end, which no setting takes: `systems.data.ycsb.records`.
+fn not_finite(value: &toml::Value) -> Option<String> {
+    let below = |(name, value)| {
+        not_finite(value).map(|place| if place.is_empty() { name } else { format!("{name}.{place}") })
+    };
+    match value {
+        toml::Value::Float(number) if !number.is_finite() => Some(String::new()),
+        toml::Value::Table(table) => table.iter().map(|(name, value)| (name.clone(), value)).find_map(below),
+        toml::Value::Array(values) => values.iter().find_map(not_finite),
+        _ => None,
+    }
 }
 
 /// Whether a name is all of a scenario's.

@@ -43,7 +43,12 @@ fn main() -> ExitCode {
     if let Some(arguments) = arguments_of("sysbench") {
         return ExitCode::from(sysbench::main(&arguments));
     }
-    let cli = match Cli::try_parse_from(flags::words(std::env::args_os())) {
+    let words = flags::words(std::env::args_os());
+    if let Err(failure) = flags::refuse_split_time(&std::env::args_os().collect::<Vec<_>>()) {
+        command::tell(&failure);
+        return ExitCode::from(NOT_STARTED);
+    }
+    let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are printed where they were asked for; everything else is a mistake.

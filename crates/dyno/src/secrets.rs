@@ -309,11 +309,6 @@ fn hidden_in_url(text: &str) -> String {
     format!("{front}://{}", hidden.strip_prefix(SCHEME).unwrap_or_default())
 }
 
-/// True for a word that can only be a target: a URL, or a connection string.
-pub(crate) fn is_like_target(word: &str) -> bool {
-    word.contains("://") || word.contains('=')
-}
-
 #[cfg(test)]
 mod tests {
     use dyno_results::event::{Answer, Check, Notice, QueryAnswer};

@@ -19,9 +19,23 @@ const CLIENTS_MAX: u32 = 100_000;
 /// Highest rate of an open loop.
 const RATE_MAX_PER_S: f64 = 1e7;
 
-/// A time: `500ms`, `30s`, `2m`, `1h`, `1m30s`, or seconds as a plain number.
+/// A time: `500ms`, `30s`, `2m`, `1h`, `1m30s`, `3 min`, or seconds as a plain number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Time(pub Duration);
+
+impl Time {
+    /// Seconds of a unit, as it is written behind a number.
+    #[must_use]
+    pub fn unit_s(unit: &str) -> Option<f64> {
+        Some(match unit {
+            "ms" => 1e-3,
+            "s" | "sec" | "second" | "seconds" => 1.0,
+            "m" | "min" | "minute" | "minutes" => 60.0,
+            "h" | "hour" | "hours" => 3600.0,
+            _ => return None,
+        })
+    }
+}
 
 impl FromStr for Time {
     type Err = String;
@@ -36,17 +50,14 @@ impl FromStr for Time {
         while !rest.is_empty() {
             let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
             let number: f64 = rest[..digits].parse().map_err(|_| wrong())?;
-            rest = &rest[digits..];
+            rest = rest[digits..].trim_start();
             let letters = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
             seconds += number
                 * match &rest[..letters] {
-                    "ms" => 1e-3,
-                    "" | "s" => 1.0,
-                    "m" | "min" => 60.0,
-                    "h" => 3600.0,
-                    _ => return Err(wrong()),
+                    "" if rest.is_empty() => 1.0,
+                    unit => Self::unit_s(unit).ok_or_else(wrong)?,
                 };
-            rest = &rest[letters..];
+            rest = rest[letters..].trim_start();
         }
         Duration::try_from_secs_f64(seconds)
             .ok()

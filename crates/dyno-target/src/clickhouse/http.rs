@@ -15,7 +15,7 @@ use ureq::{Agent, Body};
 
 use super::error::{CONNECTION_LOST, NO_CONNECTION, NOT_CLICKHOUSE, exception, other, shortened};
 use super::settings::ClickHouseSettings;
-use crate::tls::system_roots;
+use crate::tls::{certificate_reason, system_roots};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// More of a refusal is not read.
@@ -203,9 +203,10 @@ impl Server {
             rustls::Error::InvalidMessage(_) => format!(
                 "{place} does not speak TLS: name the port that does (8443), or do without (clickhouse://, no secure=1)"
             ),
-            rustls::Error::InvalidCertificate(reason) => format!(
-                "the certificate of {place} is not accepted: {reason}; add its authority to the system's certificates \
-                 (SSL_CERT_FILE names a file of others), and name the host as the certificate does"
+            rustls::Error::InvalidCertificate(error) => format!(
+                "the certificate of {place} is not accepted: {}; add its authority to the system's certificates \
+                 (SSL_CERT_FILE names a file of others), and name the host as the certificate does",
+                certificate_reason(error)
             ),
             other => format!("TLS with {place} failed: {other}"),
         }

@@ -11,6 +11,8 @@ use dyno_wire::server_error::ServerError;
 use dyno_wire::{my, pg};
 use rustls::CertificateError;
 
+use crate::tls::certificate_reason;
+
 use super::advice::{self, TlsTerms};
 use crate::cause::Cause;
 use crate::settings::TargetError;
@@ -325,7 +327,7 @@ impl ConnectError {
             | CertificateError::NotValidYetContext { .. } => {
                 Self::CertificateExpired { address, reason: error.to_string() }
             }
-            other => Self::Certificate { address, reason: other.to_string() },
+            other => Self::Certificate { address, reason: certificate_reason(other) },
         }
     }
 }

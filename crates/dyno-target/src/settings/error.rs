@@ -8,8 +8,9 @@ use crate::tls::TlsFileError;
 /// A target that cannot be reached as it was named. Each message ends in what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
+    // With one `@`, as what stands before the last one is hidden like a password.
     #[error(
-        "a target is written postgres://user@host:5432/database, mysql://user@host:3306/database, sqlite:FILE, duckdb:FILE, clickhouse://user@host:8123/database or host=… dbname=…, not `{found}`"
+        "a target is written postgres://user@host:5432/database (mysql://, clickhouse:// likewise), sqlite:FILE, duckdb:FILE or host=… dbname=…, not `{found}`"
     )]
     NotATarget { found: String },
     #[error("dyno does not know how to reach `{scheme}://`{}", nearest(.suggestion.as_deref(), "://"))]

@@ -207,8 +207,9 @@ pub fn is_parameter(name: &str) -> bool {
     parameters::POSTGRES.has(name)
 }
 
+/// What stands before the first `=` may be a parameter's name, which a path is not.
 fn looks_like_conninfo(text: &str) -> bool {
-    text.contains('=')
+    text.split_once('=').is_some_and(|(name, _)| !name.contains(['/', '.']))
 }
 
 /// The scheme of a URL that is not PostgreSQL's.

@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use dyno_engine::driver::{Driver, DriverSession, Statement};
 use dyno_results::sql_text::Syntax;
-use dyno_wire::server_error::DriverError;
+use dyno_wire::server_error::{DriverError, DriverErrorKind};
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::connection::QueryError;
@@ -20,7 +21,7 @@ use crate::drivers::{DriverKind, DriverTarget, with_beside};
 use crate::product::Recognised;
 use crate::{Capabilities, ErrorCodes};
 use session::{SqliteSession, driver_error};
-use settings::{SCHEME, SqliteSettings};
+use settings::{OF_NEW_FILE, SCHEME, SqliteSettings, is_same};
 
 pub(crate) static KIND: DriverKind = DriverKind {
     name: SCHEME,
@@ -83,6 +84,7 @@ impl Driver for SqliteSettings {
             Ok(connection)
         };
         let connection = connect().map_err(|error| self.explained(driver_error(&error)))?;
+        self.check_pragmas(&connection)?;
         Ok(Box::new(SqliteSession::new(connection, self.busy_timeout(), statements)?))
     }
 
@@ -97,6 +99,33 @@ impl Driver for SqliteSettings {
 }
 
 impl SqliteSettings {
+    /// The library says nothing of a setting that it does not take, so each is read back.
+    fn check_pragmas(&self, connection: &Connection) -> Result<(), DriverError> {
+        let failed = |error| self.explained(driver_error(&error));
+        if self.pragmas().any(|(name, _)| OF_NEW_FILE.contains(&name)) {
+            // What the file has is known once it has been read.
+            connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).map_err(failed)?;
+        }
+        for (name, asked) in self.pragmas() {
+            let read = |row: &rusqlite::Row<'_>| row.get_ref(0).map(|value| text_of(value));
+            let answered = match connection.pragma_query_value(None, name, read) {
+                // Such as `mmap_size` where no file can be mapped.
+                Err(rusqlite::Error::QueryReturnedNoRows) => "none".to_owned(),
+                answered => answered.map_err(failed)?,
+            };
+            if !is_same(name, asked, &answered) {
+                let advice = if OF_NEW_FILE.contains(&name) {
+                    "only a new file takes another: name one, or leave the parameter out"
+                } else {
+                    "SQLite does not take this value on this file: name another, or leave the parameter out"
+                };
+                let message = format!("{name}={asked} has no effect, {name} is {answered}: {advice}");
+                return Err(DriverError { code: "SQLITE_MISMATCH", message, kind: DriverErrorKind::Other });
+            }
+        }
+        Ok(())
+    }
+
     /// The library says no more than that it cannot open the file.
     fn explained(&self, mut error: DriverError) -> DriverError {
         let directory = self.file().parent().filter(|it| !it.as_os_str().is_empty());
@@ -112,5 +141,14 @@ impl SqliteSettings {
         };
         error.message += &why;
         error
+    }
+}
+
+/// A setting as text: the library answers numbers or words.
+fn text_of(value: ValueRef<'_>) -> String {
+    match value {
+        ValueRef::Integer(number) => number.to_string(),
+        ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned(),
+        ValueRef::Null | ValueRef::Real(_) | ValueRef::Blob(_) => String::new(),
     }
 }

@@ -11,6 +11,20 @@ use crate::settings::url::{decode, encode_query, malformed};
 pub(super) const SCHEME: &str = "sqlite";
 /// What a parameter takes that is no word.
 const NUMBER: &str = "a whole number";
+const SIZE: &str = "a whole number from 0 on";
+const PAGE: &str = "a power of 2 from 512 to 65536";
+/// Whether what a `PRAGMA` answers is the value that was asked for: words are answered as their numbers, but for a journal's mode.
+pub(super) fn is_same(name: &str, asked: &str, answered: &str) -> bool {
+    let words = PRAGMAS.iter().find(|(pragma, _)| *pragma == name).map_or("", |(_, words)| *words);
+    let place = || words.split(", ").position(|word| word.eq_ignore_ascii_case(asked));
+    asked.eq_ignore_ascii_case(answered)
+        || match name {
+            "foreign_keys" => answered == if asked.eq_ignore_ascii_case("on") { "1" } else { "0" },
+            _ => place().is_some_and(|place| place.to_string() == answered),
+        }
+        || asked.parse::<i64>().is_ok_and(|number| number.to_string() == answered)
+}
+
 /// The parameters that are set on each session by a `PRAGMA` of the same name, and what they take: the library reads a word
 /// that it does not know as another, and says nothing.
 const PRAGMAS: [(&str, &str); 9] = [
@@ -18,12 +32,14 @@ const PRAGMAS: [(&str, &str); 9] = [
     ("cache_size", NUMBER),
     ("foreign_keys", "on, off"),
     ("journal_mode", "delete, truncate, persist, memory, wal, off"),
-    ("mmap_size", NUMBER),
-    ("page_size", NUMBER),
+    ("mmap_size", SIZE),
+    ("page_size", PAGE),
     ("synchronous", "off, normal, full, extra"),
     ("temp_store", "default, file, memory"),
-    ("wal_autocheckpoint", NUMBER),
+    ("wal_autocheckpoint", SIZE),
 ];
+/// Those that are settled by the first write to a file, and later set without an effect or an error.
+pub(super) const OF_NEW_FILE: [&str; 2] = ["auto_vacuum", "page_size"];
 /// The others: how long a lock is waited for, in milliseconds, and whether the file may be written.
 const BUSY_TIMEOUT: &str = "busy_timeout";
 const MODE: &str = "mode";
@@ -98,7 +114,11 @@ impl SqliteSettings {
             }
         } else if let Some((pragma, expected)) = PRAGMAS.into_iter().find(|(pragma, _)| *pragma == name) {
             let is_right = match expected {
-                NUMBER => value.parse::<i64>().is_ok(),
+                NUMBER => value.parse::<i32>().is_ok(),
+                SIZE => value.parse::<i64>().is_ok_and(|size| size >= 0),
+                PAGE => value
+                    .parse::<u32>()
+                    .is_ok_and(|size| size.is_power_of_two() && (512..=65536).contains(&size)),
                 words => words.split(", ").any(|word| value.eq_ignore_ascii_case(word)),
             };
             if !is_right {
@@ -126,9 +146,11 @@ impl SqliteSettings {
         self.busy_timeout
     }
 
-    /// What is set on each session.
+    /// What is set on each session, first what a file keeps from its first write on.
     pub(super) fn pragmas(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        self.pragmas.iter().map(|(name, value)| (*name, value.as_str()))
+        let (of_file, others): (Vec<_>, Vec<_>) =
+            self.pragmas.iter().partition(|(name, _)| OF_NEW_FILE.contains(name));
+        of_file.into_iter().chain(others).map(|(name, value)| (*name, value.as_str()))
     }
 
     /// The target as it can be named again.
@@ -179,6 +201,11 @@ mod tests {
             ("sqlite:a.db?synchronous=off;DROP", "off, normal, full, extra"),
             ("sqlite:a.db?synchronous=sometimes", "off, normal, full, extra"),
             ("sqlite:a.db?cache_size=64MB", "a whole number"),
+            ("sqlite:a.db?page_size=3", "a power of 2"),
+            ("sqlite:a.db?page_size=131072", "from 512 to 65536"),
+            ("sqlite:a.db?mmap_size=-1", "from 0 on"),
+            ("sqlite:a.db?cache_size=nan", "a whole number"),
+            ("sqlite:a.db?wal_autocheckpoint=0.5", "from 0 on"),
             ("sqlite:a.db?busy_timeout=5s", "milliseconds"),
             ("sqlite:a.db?mode=memory", "ro (only read)"),
             ("sqlite:a.db?wal", "name=value"),

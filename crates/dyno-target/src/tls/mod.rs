@@ -13,7 +13,7 @@ use std::sync::Arc;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion, version};
+use rustls::{CertificateError, ClientConfig, RootCertStore, SupportedProtocolVersion, version};
 
 use verifier::{ServerCheck, Verifier};
 
@@ -191,8 +191,39 @@ impl TlsSettings {
     }
 }
 
+/// Why a server's certificate or its words are refused, where only the system's certificates count.
+pub(crate) fn reason(error: &rustls::Error) -> String {
+    match error {
+        rustls::Error::InvalidCertificate(error) => certificate_reason(error),
+        other => other.to_string(),
+    }
+}
+
+/// Why a certificate is refused; the library names a cause of its own by its variants.
+pub(crate) fn certificate_reason(error: &CertificateError) -> String {
+    match error {
+        CertificateError::UnknownIssuer => "no trusted authority has signed it".to_owned(),
+        CertificateError::BadSignature => "its signature is not that of its authority".to_owned(),
+        CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
+            "it is self-signed as an authority (CA:TRUE), and such a certificate is not accepted as a server's own: \
+             let that authority sign another one for the server, or make it with -addext basicConstraints=CA:FALSE"
+                .to_owned()
+        }
+        other => other.to_string(),
+    }
+}
+
 pub(crate) fn system_roots() -> Result<Vec<CertificateDer<'static>>, TlsFileError> {
     let found = rustls_native_certs::load_native_certs();
+    if let Some(file) = std::env::var_os(ROOTS_VARIABLE).filter(|_| found.certs.is_empty()) {
+        let file = PathBuf::from(file);
+        read_certificates(ROOTS_VARIABLE_WHAT, &file)?;
+        return Err(TlsFileError::Malformed {
+            what: ROOTS_VARIABLE_WHAT,
+            file,
+            reason: "none of its certificates can be read".to_owned(),
+        });
+    }
     if found.certs.is_empty() {
         let reason = found.errors.first().map_or_else(String::new, |error| format!(" ({error})"));
         return Err(TlsFileError::NoSystemRoots { reason });
@@ -213,6 +244,9 @@ fn read_certificates(what: &'static str, file: &Path) -> Result<Vec<CertificateD
     Ok(certificates)
 }
 
+/// Names a file of trusted certificates instead of the system's.
+const ROOTS_VARIABLE: &str = "SSL_CERT_FILE";
+const ROOTS_VARIABLE_WHAT: &str = "file of root certificates that SSL_CERT_FILE names";
 const KEY: &str = "key";
 
 /// Only its owner may read a key; one of root's may be readable by its group, as libpq allows.

@@ -87,15 +87,23 @@ impl DataOptions {
         self.0.get(family).cloned().unwrap_or_default()
     }
 
-    /// The first family but this that something is said to that this has not too, and what: `--rows and --customers`.
-    pub(super) fn foreign(&self, family: &dyn Registered) -> Option<(&'static str, Vec<String>)> {
-        let own: Vec<String> = names(family).map(|(name, _)| name).collect();
+    /// What is said to another family that this has not too, such as `--rows` and `--customers`, and the families that take
+    /// the same.
+    pub(super) fn foreign(&self, family: &dyn Registered) -> Option<(Vec<&'static str>, Vec<String>)> {
+        let of = |family: &dyn Registered| names(family).map(|(name, _)| name).collect::<Vec<_>>();
+        let own = of(family);
         let others = self.0.iter().filter(|(name, _)| **name != family.name());
-        let mut foreign = others.map(|(other, said)| {
-            let said = said.keys().filter(|name| !own.contains(name));
-            (*other, said.map(|name| format!("--{name}")).collect::<Vec<_>>())
-        });
-        foreign.find(|(_, said)| !said.is_empty())
+        let mut foreign =
+            others.map(|(other, said)| (*other, said.keys().filter(|name| !own.contains(name))));
+        let (first, said) = foreign.find_map(|(other, said)| {
+            let said: Vec<&String> = said.collect();
+            (!said.is_empty()).then_some((other, said))
+        })?;
+        let takes = |other: &&&dyn Registered| {
+            other.name() == first || said.iter().all(|name| of(**other).contains(name))
+        };
+        let takers = FAMILIES.iter().filter(takes).map(|other| other.name()).collect();
+        Some((takers, said.iter().map(|name| format!("--{name}")).collect()))
     }
 
     fn put(&mut self, family: &'static str, said: Map<String, Value>) {

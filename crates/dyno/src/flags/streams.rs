@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use clap::{Args as _, Parser};
-use dyno_results::spec::{LoadSpec, StreamSpec};
+use dyno_results::spec::{LoadSpec, StreamSpec, Time};
 use serde_json::{Map, Value};
 
-use super::{check_name, is_name_like, nearest_field};
+use super::{Flags, check_name, is_name_like, nearest_field};
 use crate::failure::Failure;
 
 /// The hidden option as which a load for one system is read: its name, the option and the value.
@@ -29,7 +29,9 @@ pub(super) fn stream(text: &str) -> Result<StreamSpec, Failure> {
     let (name, rest) = text.split_once('=').ok_or_else(|| wrong("it has no name"))?;
     check_name(name)?;
     let mut parts = rest.split(',');
-    let workload = parts.next().filter(|workload| !workload.is_empty() && !workload.contains('='));
+    // An option in its place is none, and a path may have a `=` in it.
+    let is_option = |text: &&str| text.split_once('=').is_some_and(|(name, _)| is_name_like(name));
+    let workload = parts.next().filter(|workload| !workload.is_empty() && !is_option(workload));
     let workload = workload.ok_or_else(|| wrong("it names no workload"))?;
     let mut said: Vec<(&str, String)> = Vec::new();
     let (_, bare) = options();
@@ -120,6 +122,37 @@ pub(crate) fn words(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
     read
 }
 
+/// Refuses `--hold 3 min`, which the shell splits into two words.
+pub(crate) fn refuse_split_time(words: &[OsString]) -> Result<(), Failure> {
+    if !words.get(1).and_then(|command| command.to_str()).is_some_and(has_loads) {
+        return Ok(());
+    }
+    let flags = Flags::augment_args(clap::Command::new("run"));
+    let is_time = |argument: &&clap::Arg| {
+        argument.get_value_names().is_some_and(|names| names.iter().any(|name| name.as_str() == "TIME"))
+    };
+    let times: Vec<_> = flags.get_arguments().filter(is_time).filter_map(names).collect();
+    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    for (at, word) in words.iter().enumerate() {
+        let (option, value, unit) = match word.split_once('=') {
+            Some((option, value)) => (option, Some(value), words.get(at + 1)),
+            None => (&**word, words.get(at + 1).map(|value| &**value), words.get(at + 2)),
+        };
+        let (Some(value), Some(unit)) = (value, unit) else { continue };
+        let number = value.rsplit('=').next().unwrap_or(value);
+        if times.iter().any(|(names, _)| names.iter().any(|name| name == option))
+            && number.parse::<f64>().is_ok()
+            && Time::unit_s(unit).is_some()
+        {
+            return Err(Failure::advised(
+                format!("{option} {value} {unit}: a time is one word"),
+                format!("write {option} {value}{unit}, or {option} '{value} {unit}'"),
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// Whether a command takes loads, which may be typed by its beginning.
 fn has_loads(command: &str) -> bool {
     !command.is_empty() && HAVE_LOADS.iter().any(|name| name.starts_with(command))
@@ -131,13 +164,15 @@ fn options() -> (Vec<([String; 2], String)>, Vec<String>) {
     let command = LoadSpec::augment_args(clap::Command::new("load"));
     let (valued, bare): (Vec<_>, Vec<_>) =
         command.get_arguments().partition(|argument| argument.get_action().takes_values());
-    let names = |argument: &clap::Arg| {
-        let long = format!("--{}", argument.get_long()?);
-        let short = argument.get_short().map(|short| format!("-{short}"));
-        Some(([long.clone(), short.unwrap_or_default()], long))
-    };
     let long = |argument: &clap::Arg| argument.get_long().map(str::to_owned);
     (valued.into_iter().filter_map(names).collect(), bare.into_iter().filter_map(long).collect())
+}
+
+/// The names of an option, and the long one.
+fn names(argument: &clap::Arg) -> Option<([String; 2], String)> {
+    let long = format!("--{}", argument.get_long()?);
+    let short = argument.get_short().map(|short| format!("-{short}"));
+    Some(([long.clone(), short.unwrap_or_default()], long))
 }
 
 #[derive(Debug, Parser)]
@@ -177,12 +212,15 @@ mod tests {
         assert_eq!((read.connections, read.load.step), (Some(4), Some("5s".parse().unwrap())));
         let ramp = stream("oltp=tpcb/tpcb-like,ramp=1..9,to-the-end,step=5s").unwrap();
         assert!(ramp.load.to_the_end && ramp.load.step.is_some());
+        let path = stream("ap=./day=2/ap.sql,clients=2").unwrap();
+        assert_eq!(path.workload.as_deref(), Some("./day=2/ap.sql"));
         let given = stream("ap=./ap.sql,define=len=5,clients=2,define=list=1,2").unwrap();
         let values: Vec<_> = given.define.iter().map(|it| (&*it.name, &*it.value)).collect();
         assert_eq!(values, [("len", "5"), ("list", "1,2")]);
         for (text, why) in [
             ("tpcb", "has no name"),
             ("a=", "names no workload"),
+            ("a=clients=4", "names no workload"),
             ("a=tpcb,clinets=4", "did you mean clients?"),
             ("a=tpcb,clients=many", "clients"),
             ("a=tpcb,fast", "fast has no value"),
@@ -191,6 +229,29 @@ mod tests {
         ] {
             let refused = stream(text).unwrap_err().to_string();
             assert!(refused.contains(why), "{text}: {refused}");
+        }
+    }
+
+    #[test]
+    fn a_time_of_two_words_is_told() {
+        let refused = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            refuse_split_time(&words).map_err(|failure| failure.help().unwrap_or_default())
+        };
+        for (line, meant) in [
+            ("dyno run --hold 3 min", "--hold 3min"),
+            ("dyno run tpcb --time-limit=1.5 s", "--time-limit 1.5s"),
+            ("dyno plan -T 2 hours --json", "-T 2hours"),
+            ("dyno run --step pg=10 s", "--step pg=10s"),
+            ("dyno run --warm-up 0 s", "--warm-up 0s"),
+        ] {
+            let help = refused(line).unwrap_err();
+            assert!(help.contains(meant), "{line}: {help}");
+        }
+        for line in
+            ["dyno run --hold 3min", "dyno run --hold 3 tpcb", "dyno run --scale 3 m", "dyno report 3 s"]
+        {
+            assert_eq!(refused(line), Ok(()), "{line}");
         }
     }
 

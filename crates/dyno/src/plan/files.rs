@@ -18,6 +18,14 @@ pub(super) fn read_texts(spec: &mut RunSpec) -> Result<(), Failure> {
     for stream in streams.filter(|stream| !stream.has_texts()) {
         let Some(workload) = &stream.workload else { continue };
         let path = Path::new(workload);
+        if is_lua(workload) {
+            return Err(Failure::advised(
+                format!(
+                    "{workload} is a Lua script of sysbench, which `dyno run` and `dyno plan` do not run"
+                ),
+                format!("`dyno sysbench OPTIONS {workload} prepare` and then `… run` do (docs/sysbench.md)"),
+            ));
+        }
         if SqlScript::is_named(workload) {
             stream.script = Some(read("the workload", path)?);
         } else if QueryFolder::is_named(workload) {
@@ -27,6 +35,11 @@ pub(super) fn read_texts(spec: &mut RunSpec) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Whether a workload's name is that of a script for sysbench.
+pub(crate) fn is_lua(workload: &str) -> bool {
+    Path::new(workload).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("lua"))
 }
 
 /// The texts of the queries in a folder, by the names of their files.

@@ -80,8 +80,29 @@ fn a_wrong_scenario_is_told_with_its_line() {
         let scenario = home.file("mine.toml", text);
         let ended = home.dyno(&["run", &scenario]).expect(1);
         ended.says(&[words, &["mine.toml"]].concat());
-        assert_eq!(ended.err.matches("TOML parse error").count(), 1, "{}", ended.err);
+        assert_eq!(ended.err.matches("is wrong at line").count(), 1, "{}", ended.err);
     }
+}
+
+#[test]
+fn what_is_no_scenario_is_told_for_what_it_is() {
+    let home = Home::new();
+    let lua = home.file("mine.lua", "function event() end\n");
+    for arguments in [&["run", &lua][..], &["plan", &lua], &["run", "--workload", &lua]] {
+        home.dyno(arguments).expect(1).says(&["Lua script", "dyno sysbench"]);
+    }
+    let queries = home.path("day=2/queries").display().to_string();
+    home.dyno(&["run", &queries]).expect(1).says(&["cannot read the queries", "day=2"]);
+    home.dyno(&["run", "--target", "./day=2/a.db"]).expect(1).says(&["a target is written", "sqlite:FILE"]);
+    home.dyno(&["run", "host=/tmp dbname=d"]).expect(1).says(&["--target"]);
+    home.dyno(&["run", "--hold", "3", "min"]).expect(1).says(&["--hold 3min", "'3 min'"]);
+    for number in ["nan", "inf", "-inf", "-3", "0.5"] {
+        let text = format!("version = 1\n[[systems]]\ndata.ycsb = {{ records = {number} }}\n");
+        let scenario = home.file("mine.toml", &text);
+        home.dyno(&["plan", &scenario]).expect(1);
+    }
+    let scenario = home.file("mine.toml", "version = 1\n[[systems]]\ndata.ycsb.records = nan\n");
+    home.dyno(&["plan", &scenario]).expect(1).says(&["systems.data.ycsb.records", "nan"]);
 }
 
 #[test]

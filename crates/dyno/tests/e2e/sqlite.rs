@@ -54,6 +54,23 @@ fn total(report: &Report, name: &str) -> u64 {
 }
 
 #[test]
+fn a_setting_without_an_effect_is_refused() {
+    let home = Home::new();
+    let load = "tpcb/select-only --scale 1 --clients 1 --duration 200ms";
+    let all = "?journal_mode=wal&page_size=8192&auto_vacuum=incremental&synchronous=off&foreign_keys=on&temp_store=memory&\
+               cache_size=-4000&mmap_size=1048576&wal_autocheckpoint=0";
+    for _ in 0..2 {
+        run(&home, &target(&home, "bank.db", all), load);
+    }
+    for (parameters, why) in
+        [("?page_size=4096", "page_size is 8192"), ("?auto_vacuum=none", "auto_vacuum is 2")]
+    {
+        let target = target(&home, "bank.db", parameters);
+        home.dyno(&["run", "tpcb", "--target", &target]).expect(1).says(&[why, "only a new file"]);
+    }
+}
+
+#[test]
 fn tables_without_statistics_are_told() {
     let home = Home::new();
     let target = target(&home, "bank.db", "");

@@ -11,7 +11,7 @@ use super::keys::{COLLECTORS, Page};
 use super::{NodeExporter, NodeExporterError};
 use crate::host::traffic::{Busiest, DISK_BUSY};
 use crate::host::values::{HostValues, put};
-use crate::tls::system_roots;
+use crate::tls::{reason, system_roots};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// A machine under full load may take its time.
@@ -121,11 +121,11 @@ impl NodeExporterReader {
             ureq::Error::BodyExceedsLimit(_) => {
                 NodeExporterError::TooLarge { url, limit_bytes: self.page_bytes_max }
             }
-            ureq::Error::Rustls(source) => NodeExporterError::Tls { url, reason: source.to_string() },
+            ureq::Error::Rustls(source) => NodeExporterError::Tls { url, reason: reason(source) },
             ureq::Error::Tls(reason) => NodeExporterError::Tls { url, reason: (*reason).to_owned() },
             ureq::Error::Io(source) => {
                 match source.get_ref().and_then(|it| it.downcast_ref::<rustls::Error>()) {
-                    Some(source) => NodeExporterError::Tls { url, reason: source.to_string() },
+                    Some(source) => NodeExporterError::Tls { url, reason: reason(source) },
                     None => unreachable(source.to_string()),
                 }
             }
