@@ -46,15 +46,16 @@ fn unknown(home: &Home) -> Option<String> {
 #[test]
 #[ignore = "slow: loads 100 MB into each product"]
 fn all_queries_agree_on_all_products_at_scale_0_1() {
-    run_on_all_products("0.1");
+    run_on_all_products("0.1", &["--warm-up", "0s"]);
 }
 
-/// Runs all queries once on each product, which agree; with the run, the names of its targets. `None` without PostgreSQL.
-pub(crate) fn run_on_all_products(scale: &str) -> Option<(Home, Report, Vec<&'static str>)> {
+/// Runs all queries once on each product, with `more` options. All agree. With the run, the names of its targets; `None`
+/// without PostgreSQL.
+pub(crate) fn run_on_all_products(scale: &str, more: &[&str]) -> Option<(Home, Report, Vec<&'static str>)> {
     let postgres = shared()?;
     let home = Home::new();
-    let mut words: Vec<String> =
-        ["run", "tpch", "--scale", scale, "--repeat", "1", "--json"].map(Into::into).into();
+    let words = ["run", "tpch", "--scale", scale, "--repeat", "1", "--json"];
+    let mut words: Vec<String> = words.iter().chain(more).map(|&word| word.to_owned()).collect();
     words.extend(["--target".to_owned(), format!("pg={}", database(&postgres, "tpch"))]);
     let mut names = vec!["pg"];
     for product in MysqlProduct::tested().iter().copied() {
