@@ -127,12 +127,9 @@ fn server(jars: &Path, address: SocketAddr, logs_in: bool, directory: &Path) -> 
         .env("HOME", directory)
         .env("SPARK_LOCAL_IP", "127.0.0.1");
     // Its user need not have a name.
-    command.env("HADOOP_USER_NAME", "dyno").arg("-Xmx1g").args([
-        "-XX:-UsePerfData",
-        "-XX:TieredStopAtLevel=1",
-        "-XX:+UseSerialGC",
-        "-Xshare:auto",
-    ]);
+    command.env("HADOOP_USER_NAME", "dyno").args(["-Xmx1g", "-XX:-UsePerfData"]);
+    // It lives for a minute: what its optimising compiler and parallel collector cost is not won back.
+    command.args(["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]);
     command.args(OPENED.map(|package| format!("--add-opens=java.base/{package}=ALL-UNNAMED")));
     command.arg(format!("-Djava.io.tmpdir={place}")).arg(format!("-Dderby.system.home={place}"));
     command.arg("-cp").arg(format!("{}/*", jars.display())).arg("org.apache.spark.deploy.SparkSubmit");
