@@ -1,5 +1,6 @@
 //! The final table of a run, from its report alone: target, data, ladders with their peaks, holds, verification
-//! and findings. It holds no opinion of its own; what the report does not know is shown as unknown.
+//! and findings; last what stands above the prompt: the comparison of variants, and the figures to quote. It holds no
+//! opinion of its own; what the report does not know is shown as unknown.
 
 mod costs;
 mod findings;
@@ -39,24 +40,24 @@ pub fn render(report: &Report, report_path: Option<&Path>, terminal: Terminal) -
     prepare(report, &names, &mut sheet);
     hooks(report, &names, &mut sheet);
     series::rows(report, &names, &mut sheet);
-    variants::table(report, &mut sheet);
     verification(report, &names, &mut sheet);
     notices(report, &names, &mut sheet);
-    findings::rows(&report.findings, &mut sheet);
+    findings::in_short(&report.findings, &report.run.name, &mut sheet);
     if let Some(part) = report.invalid_in_part() {
         let text = format!("invalid in {}; the figures of the others stand", visible(&part));
         sheet.paragraph("", &text, Paint::bad);
     }
     ending(report, report_path, &mut sheet);
+    variants::table(report, &mut sheet);
     quotes(report, &mut sheet);
     sheet.into_lines().join("\n") + "\n"
 }
 
-/// Draws findings alone, the gravest first, a newline at the end.
+/// Draws findings alone, with evidence and advice, the gravest first, a newline at the end.
 #[must_use]
 pub fn render_findings(findings: &[Finding], terminal: Terminal) -> String {
     let mut sheet = Sheet::new(terminal.width, Paint { color: terminal.color }, []);
-    findings::rows(findings, &mut sheet);
+    findings::in_full(findings, &mut sheet);
     sheet.into_lines().join("\n") + "\n"
 }
 

@@ -111,9 +111,8 @@ fn two_targets_stand_side_by_side() {
     verify    pg  as many rows as were acknowledged · every foreign key resolves
               my  as many rows as were acknowledged · every foreign key resolves
     findings  doubt  shared-host  driver and server share 2 cores; the driver took 34% of them
-                                  → run the driver on another host to see what the server can do alone
-              note   durable      fsync, synchronous_commit and full_page_writes are on
-                                  → nothing to do
+              notes  durable
+              evidence and advice: dyno findings 2026-11-20-1
     command   dyno run
     report    /var/lib/dyno/runs/2026-11-20-1/report.html
               run 2026-11-20-1 · 3 min 14 s
@@ -240,15 +239,9 @@ fn two_targets_together_over_a_pool_at_60_columns() {
                   foreign key resolves
     notice    pg  ERROR: duplicate key value violates unique
                   constraint (SQLSTATE 23505)
-    findings  doubt  shared-host
-                driver and server share 2 cores; the driver took
-                34% of them
-                → run the driver on another host to see what the
-                  server can do alone
-              note   durable
-                fsync, synchronous_commit and full_page_writes
-                are on
-                → nothing to do
+    findings  doubt  shared-host  driver and server share 2 cor…
+              notes  durable
+              evidence and advice: dyno findings 2026-11-20-1
     command   dyno run
     report    /var/lib/dyno/runs/2026-11-20-1/report.html
               run 2026-11-20-1 · 1 min 3 s
@@ -322,9 +315,8 @@ fn a_lost_target_is_told_first_and_the_other_goes_on() {
     verify    pg  as many rows as were acknowledged · every foreign key resolves
               my  nothing was checked
     findings  doubt  shared-host  driver and server share 2 cores; the driver took 34% of them
-                                  → run the driver on another host to see what the server can do alone
-              note   durable      fsync, synchronous_commit and full_page_writes are on
-                                  → nothing to do
+              notes  durable
+              evidence and advice: dyno findings 2026-11-20-1
     command   dyno run
     report    /var/lib/dyno/runs/2026-11-20-1/report.html
               run 2026-11-20-1 · 47 s
@@ -437,7 +429,7 @@ fn variants_are_a_table_with_a_row_for_each_figure() {
     let shown = |count, width| {
         let shown = render(&of_variants(count), None, Terminal::plain(width));
         let lines = shown.lines().skip_while(|line| !line.starts_with("variants"));
-        lines.take_while(|line| !line.starts_with("verify")).collect::<Vec<_>>().join("\n")
+        lines.take_while(|line| !line.starts_with("quote")).collect::<Vec<_>>().join("\n")
     };
     insta::assert_snapshot!(shown(3, 100), @"
     variants                 variant_1  variant_2        variant_3

@@ -10,7 +10,7 @@ use dyno_report::terminal::Terminal;
 use dyno_results::document::{
     Costs, Estimate, Limit, Percentiles, QueryResult, Report, Saturation, SaturationSign,
 };
-use dyno_results::event::{Event, Outcome, Pool};
+use dyno_results::event::{Event, Finding, Outcome, Pool, Severity, Subject};
 use dyno_results::fold::fold;
 use proptest::prelude::*;
 
@@ -37,9 +37,8 @@ fn a_whole_run_at_120_columns() {
     size      tpcb: 5,000,050 rows · 760 MiB · 159 B on disk for each row
     verify    126,304 commits acknowledged, 126,304 found · four sums agree
     findings  doubt  shared-host  driver and server share 2 cores; the driver took 34% of them
-                                  → run the driver on another host to see what the server can do alone
-              note   durable      fsync, synchronous_commit and full_page_writes are on
-                                  → nothing to do
+              notes  durable
+              evidence and advice: dyno findings 2026-11-20-1
     command   dyno run
     report    /var/lib/dyno/runs/2026-11-20-1/report.html
               run 2026-11-20-1 · 1 min 37 s
@@ -155,13 +154,9 @@ fn a_whole_run_at_80_columns() {
               each transaction: 357 µs server CPU
     size      tpcb: 5,000,050 rows · 760 MiB · 159 B on disk for each row
     verify    126,304 commits acknowledged, 126,304 found · four sums agree
-    findings  doubt  shared-host  driver and server share 2 cores; the driver took
-                                  34% of them
-                                  → run the driver on another host to see what the
-                                    server can do alone
-              note   durable      fsync, synchronous_commit and full_page_writes are
-                                  on
-                                  → nothing to do
+    findings  doubt  shared-host  driver and server share 2 cores; the driver took …
+              notes  durable
+              evidence and advice: dyno findings 2026-11-20-1
     command   dyno run
     report    /var/lib/dyno/runs/2026-11-20-1/report.html
               run 2026-11-20-1 · 1 min 37 s
@@ -213,15 +208,10 @@ fn a_narrow_terminal_folds_the_ladder() {
               on disk for each row
     verify    126,304 commits acknowledged, 126,304
               found · four sums agree
-    findings  doubt  shared-host
-                driver and server share 2 cores; the
-                driver took 34% of them
-                → run the driver on another host to
-                  see what the server can do alone
-              note   durable
-                fsync, synchronous_commit and
-                full_page_writes are on
-                → nothing to do
+    findings  doubt  shared-host  driver and server s…
+              notes  durable
+              evidence and advice: dyno findings
+              2026-11-20-1
     command   dyno run
     report    /var/lib/dyno/runs/2026-11-20-1/report.html
               run 2026-11-20-1 · 1 min 57 s
@@ -303,9 +293,8 @@ fn a_ladder_without_a_hold() {
     size      tpcb: 5,000,050 rows · 760 MiB · 159 B on disk for each row
     verify    126,304 commits acknowledged, 126,304 found · four sums agree
     findings  doubt  shared-host  driver and server share 2 cores; the driver took 34% of them
-                                  → run the driver on another host to see what the server can do alone
-              note   durable      fsync, synchronous_commit and full_page_writes are on
-                                  → nothing to do
+              notes  durable
+              evidence and advice: dyno findings 2026-11-20-1
     command   dyno run
     report    /var/lib/dyno/runs/2026-11-20-1/report.html
               run 2026-11-20-1 · 1 min 12 s
@@ -337,9 +326,8 @@ fn an_open_loop_shows_its_three_times() {
     size      tpcb: 5,000,050 rows · 760 MiB · 159 B on disk for each row
     verify    126,304 commits acknowledged, 126,304 found · four sums agree
     findings  doubt  shared-host  driver and server share 2 cores; the driver took 34% of them
-                                  → run the driver on another host to see what the server can do alone
-              note   durable      fsync, synchronous_commit and full_page_writes are on
-                                  → nothing to do
+              notes  durable
+              evidence and advice: dyno findings 2026-11-20-1
     command   dyno run
     report    /var/lib/dyno/runs/2026-11-20-1/report.html
               run 2026-11-20-1 · 35 s
@@ -372,9 +360,8 @@ fn errors_are_counted_by_code() {
     verify    126,304 commits acknowledged, 126,304 found · four sums agree
     notice    ERROR: duplicate key value violates unique constraint (SQLSTATE 23505)
     findings  doubt  shared-host  driver and server share 2 cores; the driver took 34% of them
-                                  → run the driver on another host to see what the server can do alone
-              note   durable      fsync, synchronous_commit and full_page_writes are on
-                                  → nothing to do
+              notes  durable
+              evidence and advice: dyno findings 2026-11-20-1
     command   dyno run
     report    /var/lib/dyno/runs/2026-11-20-1/report.html
               run 2026-11-20-1 · 1 min 37 s
@@ -589,5 +576,61 @@ proptest! {
             prop_assert!(!line.chars().any(|c| c.is_control() || c == '\u{202e}'), "{line:?}");
             prop_assert!(!line.contains("NaN"), "{line}");
         }
+    }
+}
+
+fn finding(severity: Severity, code: &str, about: Option<&str>, evidence: &str) -> Finding {
+    let subject = Subject { about: about.map(str::to_owned), ..Subject::default() };
+    let [code, evidence] = [code, evidence].map(str::to_owned);
+    Finding { code, severity, subject, evidence, advice: "repeat the run".to_owned() }
+}
+
+#[test]
+fn a_summary_has_a_line_for_each_doubt_and_the_names_of_the_notes() {
+    let long =
+        "the host was busy with other programs for most of the hold, which took away what the server needed";
+    let mut report = fold(&Plan { ladder: vec![8], hold_s: 1, ..Plan::default() }.events());
+    report.findings = vec![
+        finding(Severity::Note, "durable", None, "fsync is on"),
+        finding(Severity::Doubt, "noisy-host", Some("pg"), long),
+        finding(Severity::Note, "cached", None, "the data fit into the cache"),
+        finding(Severity::Doubt, "short", None, "the hold took 1 s"),
+        finding(Severity::Doubt, "noisy-host", Some("my"), long),
+        finding(Severity::Invalid, "data-check-failed", None, long),
+        finding(Severity::Note, "durable", Some("my"), "innodb_flush_log_at_trx_commit is 1"),
+    ];
+    let text = render(&report, None, Terminal::plain(80));
+    let lines: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("findings")).collect();
+    insta::assert_snapshot!(lines.join("\n"), @"
+    findings  invalid  data-check-failed  the host was busy with other programs for
+                                          most of the hold, which took away what the
+                                          server needed
+                                          → repeat the run
+              doubt    noisy-host         pg: the host was busy with o… (and 1 more)
+              doubt    short              the hold took 1 s
+              notes    durable, cached
+              evidence and advice: dyno findings 2026-11-20-1
+    command   dyno run
+    report    run 2026-11-20-1 · 23 s
+    quote: nothing (select-only): 71,798 TPS ± unknown: too short to say how far it
+    can be trusted
+    quote: nothing (tpcb-like): 3,448 TPS ± unknown: too short to say how far it can
+    be trusted
+    ");
+    let full = render_findings(&report.findings, Terminal::plain(80));
+    assert_eq!(full.matches("→ repeat the run").count(), 5, "{full}");
+    assert!(full.contains("innodb_flush_log_at_trx_commit is 1"), "{full}");
+}
+
+#[test]
+fn what_a_reader_came_for_stands_last() {
+    for findings in [0, 1, 40] {
+        let mut report = fold(&Plan::default().events());
+        let codes = (0..findings).map(|number| format!("doubt-{number}"));
+        report.findings = codes.map(|code| finding(Severity::Doubt, &code, None, "so it is")).collect();
+        let text = render(&report, None, Terminal::plain(80));
+        let last: Vec<&str> = text.lines().rev().take(2).collect();
+        assert!(last.iter().all(|line| line.starts_with("quote: ")), "{text}");
+        assert_eq!(text.lines().filter(|line| line.contains("so it is")).count(), findings, "{text}");
     }
 }

@@ -1,59 +1,141 @@
-//! Findings in the summary, the gravest first. What is found of several targets alike has its advice once.
+//! Findings in words, the gravest first. A summary has what is invalid in full, each doubt on one line and of the notes
+//! their names; `dyno findings` has all in full. What is found of several targets alike has its advice once.
 
 use dyno_results::event::{Finding, Severity};
 
-use crate::text::{Paint, Sheet, pad_end, uncoloured, visible, width, wrap};
+use crate::text::{Paint, Sheet, cut, pad_end, uncoloured, visible, width, wrap};
 
 /// Below this width evidence goes under the finding's code instead of beside it.
 const EVIDENCE_ROOM_MIN: usize = 40;
+/// Stands before the names of the notes.
+const NOTES: &str = "notes";
 
-pub(super) fn rows(findings: &[Finding], sheet: &mut Sheet) {
-    let groups = groups(findings);
-    if groups.is_empty() {
-        sheet.row("findings", "none");
-        return;
-    }
-    let severity_width = findings.iter().map(|f| severity(f.severity).0.len()).max().unwrap_or(0) + 2;
-    let code_width = findings.iter().map(|f| width(&visible(&f.code))).max().unwrap_or(0) + 2;
-    let beside = severity_width + code_width;
-    let stacked = beside + EVIDENCE_ROOM_MIN > sheet.room();
-    let mut label = "findings";
-    for group in groups {
-        let Some(first) = group.first() else { continue };
-        let (word, paint) = severity(first.severity);
-        let word = paint(sheet.paint, &pad_end(word, severity_width));
-        let head = format!("{word}{}", visible(&first.code));
-        if stacked {
-            sheet.row(std::mem::take(&mut label), &head);
-            sheet.begin_lead("", 2);
-        } else {
-            sheet.begin_lead(&head, beside);
-        }
-        for finding in &group {
-            let about = finding.subject.about.as_deref().map(|about| format!("{}: ", visible(about)));
-            let text = format!("{}{}", about.unwrap_or_default(), visible(&finding.evidence));
-            sheet.paragraph(std::mem::take(&mut label), &text, uncoloured);
-        }
-        advice(&first.advice, sheet);
-        sheet.end_lead();
+/// All of them, with evidence and advice.
+pub(super) fn in_full(findings: &[Finding], sheet: &mut Sheet) {
+    let groups = groups(findings, |one, other| (&one.code, &one.advice) == (&other.code, &other.advice));
+    let columns = Columns::of(&groups);
+    let mut label = begin(findings, sheet);
+    for group in &groups {
+        full(group, &columns, &mut label, sheet);
     }
 }
 
-/// Findings of the same code and advice together, where the first of them stands.
-fn groups(findings: &[Finding]) -> Vec<Vec<&Finding>> {
+/// What a reader of the figures must know at once, and how the rest is seen: short, so that the figures stay in sight.
+pub(super) fn in_short(findings: &[Finding], run: &str, sheet: &mut Sheet) {
+    let groups = groups(findings, |one, other| one.code == other.code);
+    let (grave, notes) = groups.split_at(groups.partition_point(|it| it.severity() > Severity::Note));
+    let columns = Columns::of(grave);
+    let mut label = begin(findings, sheet);
+    for group in grave {
+        match group.severity() {
+            Severity::Invalid => full(group, &columns, &mut label, sheet),
+            Severity::Doubt | Severity::Note => line(group, &columns, &mut label, sheet),
+        }
+    }
+    if !notes.is_empty() {
+        let names: Vec<_> = notes.iter().map(|group| visible(&group.first.code)).collect();
+        sheet.begin_lead(&sheet.paint.faint(NOTES), columns.severity.max(NOTES.len() + 2));
+        sheet.paragraph(std::mem::take(&mut label), &names.join(", "), uncoloured);
+        sheet.end_lead();
+    }
+    if !groups.is_empty() {
+        sheet.paragraph("", &format!("evidence and advice: dyno findings {}", visible(run)), Paint::faint);
+    }
+}
+
+/// The label of the first row; where there is none to come, it is drawn here.
+fn begin(findings: &[Finding], sheet: &mut Sheet) -> &'static str {
+    if findings.is_empty() {
+        sheet.row("findings", "none");
+    }
+    "findings"
+}
+
+/// Findings of one kind.
+struct Group<'a> {
+    first: &'a Finding,
+    others: Vec<&'a Finding>,
+}
+
+impl Group<'_> {
+    fn severity(&self) -> Severity {
+        self.first.severity
+    }
+}
+
+/// Findings that are alike together, where the first of them stands, the gravest first.
+fn groups(findings: &[Finding], alike: impl Fn(&Finding, &Finding) -> bool) -> Vec<Group<'_>> {
     let mut sorted: Vec<&Finding> = findings.iter().collect();
     sorted.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    let mut groups: Vec<Vec<&Finding>> = Vec::new();
+    let mut groups: Vec<Group<'_>> = Vec::new();
     for finding in sorted {
-        let alike = |first: &Finding| {
-            (first.severity, &first.code, &first.advice) == (finding.severity, &finding.code, &finding.advice)
-        };
-        match groups.iter_mut().find(|group| group.first().is_some_and(|first| alike(first))) {
-            Some(group) => group.push(finding),
-            None => groups.push(vec![finding]),
+        let same =
+            |group: &&mut Group<'_>| group.severity() == finding.severity && alike(group.first, finding);
+        match groups.iter_mut().find(same) {
+            Some(group) => group.others.push(finding),
+            None => groups.push(Group { first: finding, others: Vec::new() }),
         }
     }
     groups
+}
+
+/// How wide what stands before the evidence is.
+struct Columns {
+    severity: usize,
+    code: usize,
+}
+
+impl Columns {
+    fn of(groups: &[Group<'_>]) -> Self {
+        let widest = |of: fn(&Group<'_>) -> usize| groups.iter().map(of).max().map_or(0, |width| width + 2);
+        Self {
+            severity: widest(|group| severity(group.severity()).0.len()),
+            code: widest(|group| width(&visible(&group.first.code))),
+        }
+    }
+
+    fn both(&self) -> usize {
+        self.severity + self.code
+    }
+
+    /// `doubt    shared-host`
+    fn head(&self, group: &Group<'_>, paint: Paint) -> String {
+        let (word, painted) = severity(group.severity());
+        format!("{}{}", painted(paint, &pad_end(word, self.severity)), visible(&group.first.code))
+    }
+}
+
+/// Evidence of each, and the advice.
+fn full(group: &Group<'_>, columns: &Columns, label: &mut &str, sheet: &mut Sheet) {
+    let head = columns.head(group, sheet.paint);
+    if columns.both() + EVIDENCE_ROOM_MIN > sheet.room() {
+        sheet.row(std::mem::take(label), &head);
+        sheet.begin_lead("", 2);
+    } else {
+        sheet.begin_lead(&head, columns.both());
+    }
+    for finding in std::iter::once(&group.first).chain(&group.others) {
+        sheet.paragraph(std::mem::take(label), &said(finding), uncoloured);
+    }
+    advice(&group.first.advice, sheet);
+    sheet.end_lead();
+}
+
+/// As much of the first one's evidence as one line has room for, and how many others there are.
+fn line(group: &Group<'_>, columns: &Columns, label: &mut &str, sheet: &mut Sheet) {
+    let head = pad_end(&columns.head(group, sheet.paint), columns.both());
+    let more = match group.others.len() {
+        0 => String::new(),
+        others => format!(" (and {others} more)"),
+    };
+    let room = sheet.room().saturating_sub(columns.both() + width(&more));
+    sheet.row(std::mem::take(label), &format!("{head}{}{more}", cut(&said(group.first), room)));
+}
+
+/// `pg: the evidence`
+fn said(finding: &Finding) -> String {
+    let about = finding.subject.about.as_deref().map(|about| format!("{}: ", visible(about)));
+    format!("{}{}", about.unwrap_or_default(), visible(&finding.evidence))
 }
 
 fn advice(advice: &str, sheet: &mut Sheet) {
