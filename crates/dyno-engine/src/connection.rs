@@ -62,10 +62,10 @@ impl Connection {
     }
 
     /// Begins to open it; a driver's session is there at once.
-    pub(crate) fn open(&mut self, route: &Route, io: &Io) -> Result<Opened, SessionError> {
+    pub(crate) fn open(&mut self, route: &Route, io: &mut Io) -> Result<Opened, SessionError> {
         match (route, &mut self.line) {
             (Route::Wire(endpoint), Line::Wire(wire)) => {
-                wire.open(&endpoint.address, &io.poller).map(|()| Opened::Connecting)
+                wire.open(&endpoint.address, &mut io.poller).map(|()| Opened::Connecting)
             }
             (Route::Driver(driver), _) => {
                 let session = io.watched.open(driver, io.outbox.statements.to_prepare())?;
@@ -103,8 +103,11 @@ impl Connection {
         }
     }
 
-    /// Closes it and forgets all that belonged to it. Closing a socket takes it off the poller.
-    pub(crate) fn close(&mut self) {
+    /// Closes it and forgets all that belonged to it.
+    pub(crate) fn close(&mut self, poller: &mut Poller) {
+        if let Line::Wire(wire) = &mut self.line {
+            wire.close(poller);
+        }
         *self = Self::new(self.token());
     }
 
@@ -116,21 +119,21 @@ impl Connection {
     }
 
     /// Ends it in good order, so that the server need not find out by itself.
-    pub(crate) fn say_goodbye(&mut self, poller: &Poller) {
+    pub(crate) fn say_goodbye(&mut self, poller: &mut Poller) {
         if let Line::Wire(wire) = &mut self.line {
             wire.say_goodbye(poller);
         }
     }
 
     /// Of what comes on it nothing is to be heard until it is used again.
-    pub(crate) fn set_aside(&self, poller: &Poller) -> Result<(), SessionError> {
+    pub(crate) fn set_aside(&self, poller: &mut Poller) -> Result<(), SessionError> {
         match &self.line {
             Line::Wire(wire) => wire.set_aside(poller),
             Line::Driver(_) => Ok(()),
         }
     }
 
-    pub(crate) fn use_again(&self, poller: &Poller) -> Result<(), SessionError> {
+    pub(crate) fn use_again(&self, poller: &mut Poller) -> Result<(), SessionError> {
         match &self.line {
             Line::Wire(wire) => wire.use_again(poller),
             Line::Driver(_) => Ok(()),
@@ -145,7 +148,7 @@ impl Connection {
 
     /// Sends what the outbox holds; a driver does it when its answer is received.
     #[inline]
-    pub(crate) fn request(&mut self, sent: SentRequest, io: &Io) -> Result<(), SessionError> {
+    pub(crate) fn request(&mut self, sent: SentRequest, io: &mut Io) -> Result<(), SessionError> {
         match &mut self.line {
             Line::Wire(wire) => wire.request(sent, io),
             Line::Driver(driver) => {

@@ -97,7 +97,7 @@ impl Connector {
     pub(crate) fn open_next(
         &mut self,
         sessions: &mut [Session],
-        io: &Io,
+        io: &mut Io,
         timers: &mut Timers,
         now: u64,
     ) -> Option<(u32, Result<(), SessionError>)> {
@@ -166,17 +166,17 @@ impl Connector {
         let wire = session.connection.wire()?;
         match &mut session.state {
             SessionState::Connecting => {
-                wire.finish_connect()?;
+                wire.finish_connect(&io.poller)?;
                 let Route::Wire(endpoint) = &self.routes[self.route_index(session.index)] else {
                     return Err(SessionError::Closed);
                 };
                 let mut login = Box::new(LoginDialogue::new(endpoint));
-                wire.flush(&io.poller)?;
+                wire.flush(&mut io.poller)?;
                 wire.log_in(&mut login, io, false)?;
                 session.state = SessionState::LoggingIn(login);
                 Ok(false)
             }
-            _ if ready.writable => wire.flush(&io.poller).map(|()| false),
+            _ if ready.writable => wire.flush(&mut io.poller).map(|()| false),
             SessionState::LoggingIn(login) => {
                 if !wire.log_in(login, io, true)? {
                     return Ok(false);

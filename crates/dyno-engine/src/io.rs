@@ -12,11 +12,10 @@ use crate::watched::Watched;
 /// Bytes read from a socket at once. Replies of more are read in parts.
 const INBOX_BYTES: usize = 64 * 1024;
 
-/// What the connections of a thread share: who waits for their sockets, and what is read and sent at the moment.
+/// What the connections of a thread share: their sockets, and what is sent at the moment.
 pub(crate) struct Io {
     pub(crate) poller: Poller,
     pub(crate) outbox: Outbox,
-    pub(crate) inbox: Box<[u8]>,
     /// Where the engine sees what the thread's session is doing, if that is a driver's.
     pub(crate) watched: Arc<Watched>,
 }
@@ -26,7 +25,7 @@ impl Io {
         // A driver has no socket of dyno's, and a thread for each client.
         let bytes = if statements.is_for_driver() { 0 } else { INBOX_BYTES };
         let outbox = Outbox::new(bytes, Arc::clone(statements));
-        Ok(Self { poller: Poller::new()?, outbox, inbox: vec![0; bytes].into_boxed_slice(), watched })
+        Ok(Self { poller: Poller::new(bytes)?, outbox, watched })
     }
 }
 

@@ -70,7 +70,7 @@ impl Load {
 
     pub(crate) fn open_more(&mut self, now: u64) {
         while let Some((index, opened)) =
-            self.connector.open_next(&mut self.sessions, &self.io, &mut self.timers, now)
+            self.connector.open_next(&mut self.sessions, &mut self.io, &mut self.timers, now)
         {
             match opened {
                 Ok(()) => self.connected(index, now_ns()),
@@ -93,7 +93,7 @@ impl Load {
             }
             SessionState::Disconnected => return,
             // What there is to read shows itself at the next wait.
-            _ if ready.writable => session.connection.wire().and_then(|wire| wire.flush(&self.io.poller)),
+            _ if ready.writable => session.connection.wire().and_then(|wire| wire.flush(&mut self.io.poller)),
             _ => session.overhear(&mut self.io),
         };
         if let Err(error) = handled {
@@ -134,7 +134,7 @@ impl Load {
     /// An attempt to connect failed. The caller then opens more.
     fn connect_failed(&mut self, index: u32, error: SessionError, now: u64) {
         let session = &mut self.sessions[index as usize];
-        session.close();
+        session.close(&mut self.io.poller);
         if session.transaction.is_some() {
             return self.transaction_without_connection(index, error, now);
         }
@@ -171,7 +171,7 @@ impl Load {
         let session = &mut self.sessions[index as usize];
         self.connector.forget(session);
         let error = session.connection.last_words(error, session.client.logic.as_mut(), &mut self.io);
-        session.close();
+        session.close(&mut self.io.poller);
         session.lost_ns = Some(now);
         // One that has done its part and will not come back has lost nothing.
         if session.client.active || session.transaction.is_some() || !aborts {
@@ -294,7 +294,7 @@ impl Load {
                 self.timers.set(session, until_ns);
             }
             Assignment::Finished if self.rules.config.hang_up_when_done && session.connection.is_open() => {
-                session.hang_up(&self.io.poller);
+                session.hang_up(&mut self.io.poller);
                 session.state = SessionState::Aborted;
             }
             Assignment::Finished | Assignment::Rest => {}
@@ -320,7 +320,7 @@ impl Load {
     fn give_up(&mut self, index: u32, hangs_up: bool, now: u64) {
         let session = &mut self.sessions[index as usize];
         if hangs_up {
-            session.hang_up_all(&self.io.poller);
+            session.hang_up_all(&mut self.io.poller);
         }
         if let Some(stage) = &mut self.stage {
             stage.abort(&mut session.client);

@@ -1,13 +1,16 @@
-//! Waiting for many sockets at once. The one place that knows epoll; kqueue or io_uring would stand beside it.
+//! The sockets of a load thread: waiting for many at once, and what is received and sent on them. The one place that knows
+//! epoll; io_uring would stand beside it.
 
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send, sockopt};
 use rustix::time::Timespec;
 
 use crate::clock::SECOND_NS;
+use crate::error::SessionError;
 
 /// Events taken from the kernel at once.
 const EVENTS_MAX: usize = 512;
@@ -16,12 +19,24 @@ const EVENTS_MAX: usize = 512;
 pub(crate) struct Poller {
     epoll: OwnedFd,
     events: Vec<Event>,
+    /// The event of the last wait that is taken next.
+    next: usize,
+    /// Where bytes are received, and how many the last [`receive`](Self::receive) brought.
+    inbox: Box<[u8]>,
+    received: usize,
+}
+
+/// A socket that a poller has.
+pub(crate) struct Socket {
+    fd: OwnedFd,
+    token: u64,
+    interest: Interest,
 }
 
 /// What a socket is waited for.
-pub(crate) type Interest = EventFlags;
-pub(crate) const READ: Interest = EventFlags::IN;
-pub(crate) const READ_WRITE: Interest = EventFlags::IN.union(EventFlags::OUT);
+type Interest = EventFlags;
+const READ: Interest = EventFlags::IN;
+const READ_WRITE: Interest = EventFlags::IN.union(EventFlags::OUT);
 
 /// A socket that is ready.
 #[derive(Debug, Clone, Copy)]
@@ -31,32 +46,107 @@ pub(crate) struct Ready {
 }
 
 impl Poller {
-    pub(crate) fn new() -> Result<Self, Errno> {
-        Ok(Self { epoll: epoll::create(CreateFlags::CLOEXEC)?, events: Vec::with_capacity(EVENTS_MAX) })
+    /// A poller that receives at most `inbox_bytes` at once.
+    pub(crate) fn new(inbox_bytes: usize) -> Result<Self, Errno> {
+        Ok(Self {
+            epoll: epoll::create(CreateFlags::CLOEXEC)?,
+            events: Vec::with_capacity(EVENTS_MAX),
+            next: 0,
+            inbox: vec![0; inbox_bytes].into_boxed_slice(),
+            received: 0,
+        })
     }
 
-    pub(crate) fn add(&self, socket: impl AsFd, token: u64, interest: Interest) -> Result<(), Errno> {
-        epoll::add(&self.epoll, socket, EventData::new_u64(token), interest)
+    /// Waits for this descriptor, too, which its owner reads.
+    pub(crate) fn watch(&mut self, fd: impl AsFd, token: u64) -> Result<(), Errno> {
+        epoll::add(&self.epoll, fd, EventData::new_u64(token), READ)
     }
 
-    /// Of this socket nothing is to be heard until it is added again.
-    pub(crate) fn remove(&self, socket: impl AsFd) -> Result<(), Errno> {
-        epoll::delete(&self.epoll, socket)
+    /// Takes a socket that is connecting; it is ready once that has ended.
+    pub(crate) fn add(&mut self, fd: OwnedFd, token: u64) -> Result<Socket, SessionError> {
+        let socket = Socket { fd, token, interest: READ_WRITE };
+        self.use_again(&socket)?;
+        Ok(socket)
     }
 
-    pub(crate) fn change(&self, socket: impl AsFd, token: u64, interest: Interest) -> Result<(), Errno> {
-        epoll::modify(&self.epoll, socket, EventData::new_u64(token), interest)
+    /// The result of the connect that was under way.
+    pub(crate) fn finish_connect(&self, socket: &Socket) -> Result<(), SessionError> {
+        match sockopt::socket_error(&socket.fd) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(source)) | Err(source) => Err(SessionError::Io { doing: "connect", source }),
+        }
+    }
+
+    /// Closes a socket, of which nothing more is heard.
+    pub(crate) fn close(&mut self, socket: Socket) {
+        drop(socket);
+    }
+
+    /// Of this socket nothing is to be heard until it is used again.
+    pub(crate) fn set_aside(&mut self, socket: &Socket) -> Result<(), SessionError> {
+        epoll::delete(&self.epoll, &socket.fd).map_err(SessionError::io("epoll"))
+    }
+
+    pub(crate) fn use_again(&mut self, socket: &Socket) -> Result<(), SessionError> {
+        epoll::add(&self.epoll, &socket.fd, EventData::new_u64(socket.token), socket.interest)
+            .map_err(SessionError::io("epoll"))
+    }
+
+    /// Whether the socket is to be ready, too, when it can take bytes.
+    pub(crate) fn wait_until_writable(
+        &mut self,
+        socket: &mut Socket,
+        wait: bool,
+    ) -> Result<(), SessionError> {
+        let interest = if wait { READ_WRITE } else { READ };
+        if std::mem::replace(&mut socket.interest, interest) != interest {
+            epoll::modify(&self.epoll, &socket.fd, EventData::new_u64(socket.token), interest)
+                .map_err(SessionError::io("epoll"))?;
+        }
+        Ok(())
+    }
+
+    /// Sends as many of the bytes as the socket takes.
+    #[inline]
+    pub(crate) fn send(&mut self, socket: &Socket, bytes: &[u8]) -> Result<usize, SessionError> {
+        match send(&socket.fd, bytes, SendFlags::NOSIGNAL) {
+            Ok(sent) => Ok(sent),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(0),
+            Err(source) => Err(SessionError::Io { doing: "send", source }),
+        }
+    }
+
+    /// Receives what is there, to be read by [`received`](Self::received). `None` where there is nothing yet, 0 where nothing
+    /// more will come.
+    #[inline]
+    pub(crate) fn receive(&mut self, socket: &Socket) -> Result<Option<usize>, SessionError> {
+        self.received = 0;
+        match recv(&socket.fd, &mut *self.inbox, RecvFlags::empty()) {
+            Ok((count, _)) => {
+                self.received = count;
+                Ok(Some(count))
+            }
+            Err(Errno::AGAIN | Errno::INTR) => Ok(None),
+            Err(source) => Err(SessionError::Io { doing: "receive", source }),
+        }
+    }
+
+    /// What was received last.
+    #[inline]
+    pub(crate) fn received(&self) -> &[u8] {
+        &self.inbox[..self.received]
     }
 
     /// Waits until a socket is ready or `timeout_ns` has passed (`None`: for ever), to the nanosecond.
     ///
-    /// The sockets are then read with [`ready`](Self::ready).
+    /// The sockets are then taken with [`next_ready`](Self::next_ready).
     pub(crate) fn wait(&mut self, timeout_ns: Option<u64>) -> Result<(), Errno> {
         let timeout = timeout_ns.map(|ns| Timespec {
             tv_sec: (ns / SECOND_NS).cast_signed(),
             tv_nsec: (ns % SECOND_NS).cast_signed(),
         });
         self.events.clear();
+        self.next = 0;
         // A signal is no event: the caller looks at its clock and flags and comes again.
         match epoll::wait(&self.epoll, spare_capacity(&mut self.events), timeout.as_ref()) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
@@ -64,9 +154,10 @@ impl Poller {
         }
     }
 
-    /// The sockets that the last wait found ready.
-    pub(crate) fn ready(&self, index: usize) -> Option<Ready> {
-        let event = self.events.get(index)?;
+    /// The next of the sockets that the last wait found ready.
+    pub(crate) fn next_ready(&mut self) -> Option<Ready> {
+        let event = self.events.get(self.next)?;
+        self.next += 1;
         let (flags, data) = (event.flags, event.data);
         Some(Ready { token: data.u64(), writable: flags.contains(EventFlags::OUT) })
     }

@@ -115,14 +115,14 @@ impl Session {
     }
 
     /// Closes the connection in use.
-    pub(crate) fn close(&mut self) {
-        self.connection.close();
+    pub(crate) fn close(&mut self, poller: &mut Poller) {
+        self.connection.close(poller);
         self.timer_ns = None;
         self.state = SessionState::Disconnected;
     }
 
     /// Takes another of the client's connections into use, which need not be open.
-    pub(crate) fn switch_to(&mut self, number: u16, poller: &Poller) -> Result<(), SessionError> {
+    pub(crate) fn switch_to(&mut self, number: u16, poller: &mut Poller) -> Result<(), SessionError> {
         if number == self.number {
             return Ok(());
         }
@@ -138,15 +138,15 @@ impl Session {
     }
 
     /// Ends the connection in use in good order, if it is open.
-    pub(crate) fn hang_up(&mut self, poller: &Poller) {
+    pub(crate) fn hang_up(&mut self, poller: &mut Poller) {
         if self.connection.is_open() {
             self.connection.say_goodbye(poller);
-            self.close();
+            self.close(poller);
         }
     }
 
     /// Ends all of the client's connections.
-    pub(crate) fn hang_up_all(&mut self, poller: &Poller) {
+    pub(crate) fn hang_up_all(&mut self, poller: &mut Poller) {
         let used = self.number;
         self.hang_up(poller);
         for number in 0..self.others.len() {

@@ -22,7 +22,6 @@ use crate::error::SessionError;
 use crate::io::{Io, Received};
 use crate::load::Load;
 use crate::message::{Report, StageStart, ThreadCommand};
-use crate::poller::READ;
 use crate::pool::ConnectionPool;
 use crate::record::{Outcome, Transaction};
 use crate::recorder::Recorder;
@@ -113,12 +112,12 @@ impl LoadThread {
             thread.load.recorder.report(Report::Broken(error));
         }
         for session in thread.load.sessions.iter_mut().filter(|session| session.is_connected()) {
-            session.hang_up_all(&thread.load.io.poller);
+            session.hang_up_all(&mut thread.load.io.poller);
         }
     }
 
     fn event_loop(&mut self) -> Result<(), Errno> {
-        self.load.io.poller.add(&self.wake, WAKE, READ)?;
+        self.load.io.poller.watch(&self.wake, WAKE)?;
         let mut goes_on = true;
         while goes_on {
             let timeout_ns = match self.blocks && !self.load.just_sent.is_empty() {
@@ -127,8 +126,7 @@ impl LoadThread {
                 true => Some(0),
             };
             self.load.io.poller.wait(timeout_ns)?;
-            for index in 0.. {
-                let Some(ready) = self.load.io.poller.ready(index) else { break };
+            while let Some(ready) = self.load.io.poller.next_ready() {
                 if ready.token == WAKE {
                     goes_on = self.take_commands();
                 } else {
@@ -387,7 +385,7 @@ impl LoadThread {
             }
             if stopped {
                 self.load.connector.forget(session);
-                session.close();
+                session.close(&mut self.load.io.poller);
                 let unknown =
                     |it: &Transaction| if it.commit_in_flight { Outcome::Unknown } else { Outcome::Dropped };
                 self.load.turn(index, now).end(unknown);

@@ -118,11 +118,11 @@ impl Turn<'_> {
             let step = session.client.logic.next(answer, &mut request);
             let sent = request.sent;
             let (Step::Use(number) | Step::Disconnect(number)) = step else { break (step, sent) };
-            if let Err(error) = session.switch_to(number, &io.poller) {
+            if let Err(error) = session.switch_to(number, &mut io.poller) {
                 return Next::Lost(error);
             }
             if step == Step::Disconnect(number) {
-                session.hang_up(&io.poller);
+                session.hang_up(&mut io.poller);
             } else if !session.connection.is_open() {
                 break (step, sent);
             }
@@ -151,10 +151,10 @@ impl Turn<'_> {
             }
             Step::Connect(number) | Step::Use(number) => {
                 transaction.reconnected = true;
-                if let Err(error) = session.switch_to(number, &io.poller) {
+                if let Err(error) = session.switch_to(number, &mut io.poller) {
                     return Next::Lost(error);
                 }
-                session.hang_up(&io.poller);
+                session.hang_up(&mut io.poller);
                 Next::Connection(*now)
             }
             // Done above, and asked further.
@@ -220,7 +220,7 @@ impl Turn<'_> {
         self.recorder.current.ended(&transaction, outcome(&transaction), self.now);
         self.session.client.ended += 1;
         if self.rules.config.connect_per_transaction && self.session.connection.is_open() {
-            self.session.hang_up(&self.io.poller);
+            self.session.hang_up(&mut self.io.poller);
             self.session.state = SessionState::Idle;
         }
     }

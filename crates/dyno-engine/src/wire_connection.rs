@@ -1,19 +1,14 @@
 //! A connection to a server whose protocol the event loop speaks: its socket, how requests leave it and answers arrive.
 
-use std::os::fd::{AsFd as _, OwnedFd};
-
 use dyno_wire::endpoint::{Address, SessionName};
 use dyno_wire::link::Link;
 use rustix::io::Errno;
-use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv, send,
-    socket_with, sockopt,
-};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt};
 
 use crate::dialogue::{LoginDialogue, ProtocolScanner};
 use crate::error::SessionError;
 use crate::io::{Io, Received};
-use crate::poller::{Interest, Poller, READ, READ_WRITE};
+use crate::poller::{Poller, Socket};
 use crate::prepared_statements::PreparedStatements;
 use crate::request::SentRequest;
 use crate::workload::Client;
@@ -22,14 +17,13 @@ use crate::workload::Client;
 pub(crate) struct WireConnection {
     /// By which the poller knows it.
     token: u64,
-    socket: Option<OwnedFd>,
+    socket: Option<Socket>,
     link: Link,
     pub(crate) scanner: ProtocolScanner,
     /// How the server knows it.
     pub(crate) name: Option<SessionName>,
     /// The client takes the rows of the answer that is waited for.
     keeps_rows: bool,
-    interest: Interest,
     /// Plain bytes of a reply of which more must come. Empty, and without memory, nearly always.
     unread: Vec<u8>,
     /// Network bytes that the socket did not take.
@@ -47,7 +41,6 @@ impl WireConnection {
             scanner: ProtocolScanner::default(),
             name: None,
             keeps_rows: false,
-            interest: READ,
             unread: Vec::new(),
             unsent: Vec::new(),
             sealed: Vec::new(),
@@ -64,7 +57,7 @@ impl WireConnection {
     }
 
     /// Opens a socket and begins to connect it.
-    pub(crate) fn open(&mut self, address: &Address, poller: &Poller) -> Result<(), SessionError> {
+    pub(crate) fn open(&mut self, address: &Address, poller: &mut Poller) -> Result<(), SessionError> {
         let family = match address {
             Address::Tcp(address) if address.is_ipv6() => AddressFamily::INET6,
             Address::Tcp(_) => AddressFamily::INET,
@@ -86,23 +79,24 @@ impl WireConnection {
             Ok(()) | Err(Errno::INPROGRESS) => {}
             Err(source) => return Err(SessionError::Io { doing: "connect", source }),
         }
-        poller.add(&socket, self.token, READ_WRITE).map_err(SessionError::io("epoll"))?;
-        self.interest = READ_WRITE;
-        self.socket = Some(socket);
+        self.socket = Some(poller.add(socket, self.token)?);
         Ok(())
     }
 
     /// The result of the connect that was under way.
-    pub(crate) fn finish_connect(&self) -> Result<(), SessionError> {
-        let socket = self.socket.as_ref().ok_or(SessionError::Closed)?;
-        match sockopt::socket_error(socket) {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(source)) | Err(source) => Err(SessionError::Io { doing: "connect", source }),
+    pub(crate) fn finish_connect(&self, poller: &Poller) -> Result<(), SessionError> {
+        self.socket.as_ref().map_or(Err(SessionError::Closed), |socket| poller.finish_connect(socket))
+    }
+
+    /// Closes the socket, if there is one.
+    pub(crate) fn close(&mut self, poller: &mut Poller) {
+        if let Some(socket) = self.socket.take() {
+            poller.close(socket);
         }
     }
 
     /// Ends it in good order, so that the server need not find out by itself.
-    pub(crate) fn say_goodbye(&mut self, poller: &Poller) {
+    pub(crate) fn say_goodbye(&mut self, poller: &mut Poller) {
         let mut goodbye = Vec::new();
         self.scanner.write_goodbye(&mut goodbye);
         // A connection that broke in this moment needs no goodbye.
@@ -110,13 +104,12 @@ impl WireConnection {
     }
 
     /// Of what comes on it nothing is to be heard until it is used again.
-    pub(crate) fn set_aside(&self, poller: &Poller) -> Result<(), SessionError> {
-        self.socket.as_ref().map_or(Ok(()), |socket| poller.remove(socket)).map_err(SessionError::io("epoll"))
+    pub(crate) fn set_aside(&self, poller: &mut Poller) -> Result<(), SessionError> {
+        self.socket.as_ref().map_or(Ok(()), |socket| poller.set_aside(socket))
     }
 
-    pub(crate) fn use_again(&self, poller: &Poller) -> Result<(), SessionError> {
-        let add = |socket| poller.add(socket, self.token, self.interest);
-        self.socket.as_ref().map_or(Ok(()), add).map_err(SessionError::io("epoll"))
+    pub(crate) fn use_again(&self, poller: &mut Poller) -> Result<(), SessionError> {
+        self.socket.as_ref().map_or(Ok(()), |socket| poller.use_again(socket))
     }
 
     /// Moves a login on with what the server has sent, as far as it goes. True when it has ended.
@@ -126,17 +119,17 @@ impl WireConnection {
         io: &mut Io,
         readable: bool,
     ) -> Result<bool, SessionError> {
-        let received = if readable { self.receive_raw(&mut io.inbox)? } else { None };
-        let taken = received.map_or(Ok(()), |count| dialogue.handle_input(&io.inbox[..count]));
+        let received = readable && self.receive_raw(&mut io.poller)?;
+        let taken = if received { dialogue.handle_input(io.poller.received()) } else { Ok(()) };
         io.outbox.clear();
         dialogue.poll_output(&mut io.outbox.bytes);
         if let Err(error) = taken {
             // TLS owes the server an alert that says why; whether it arrives does not matter.
-            let _ = self.send_raw(&io.outbox.bytes, &io.poller);
+            let _ = self.send_raw(&io.outbox.bytes, &mut io.poller);
             return Err(error);
         }
         if !io.outbox.bytes.is_empty() {
-            self.send_raw(&io.outbox.bytes, &io.poller)?;
+            self.send_raw(&io.outbox.bytes, &mut io.poller)?;
         }
         Ok(dialogue.is_done())
     }
@@ -152,15 +145,15 @@ impl WireConnection {
 
     /// Sends what the outbox holds, which so many ReadyForQuery answer.
     #[inline]
-    pub(crate) fn request(&mut self, sent: SentRequest, io: &Io) -> Result<(), SessionError> {
+    pub(crate) fn request(&mut self, sent: SentRequest, io: &mut Io) -> Result<(), SessionError> {
         self.keeps_rows = sent.keeps_rows;
         self.scanner.start(sent.syncs, &io.outbox.expects);
-        self.send(&io.outbox.bytes, &io.poller)
+        self.send(&io.outbox.bytes, &mut io.poller)
     }
 
     /// Sends plain bytes, encrypted here where the link is.
     #[inline]
-    fn send(&mut self, plain: &[u8], poller: &Poller) -> Result<(), SessionError> {
+    fn send(&mut self, plain: &[u8], poller: &mut Poller) -> Result<(), SessionError> {
         if self.link.is_plain() {
             return self.send_raw(plain, poller);
         }
@@ -175,40 +168,31 @@ impl WireConnection {
     }
 
     /// Sends network bytes; what the socket does not take waits until it is writable.
-    fn send_raw(&mut self, bytes: &[u8], poller: &Poller) -> Result<(), SessionError> {
-        let Some(socket) = &self.socket else { return Err(SessionError::Closed) };
+    fn send_raw(&mut self, bytes: &[u8], poller: &mut Poller) -> Result<(), SessionError> {
+        let Some(socket) = &mut self.socket else { return Err(SessionError::Closed) };
         if !self.unsent.is_empty() {
             self.unsent.extend_from_slice(bytes);
             return Ok(());
         }
-        let sent = match send(socket, bytes, SendFlags::NOSIGNAL) {
-            Ok(sent) => sent,
-            Err(Errno::AGAIN | Errno::INTR) => 0,
-            Err(source) => return Err(SessionError::Io { doing: "send", source }),
-        };
+        let sent = poller.send(socket, bytes)?;
         if sent < bytes.len() {
             self.unsent.extend_from_slice(&bytes[sent..]);
-            self.set_interest(READ_WRITE, poller)?;
+            poller.wait_until_writable(socket, true)?;
         }
         Ok(())
     }
 
     /// Sends what had to wait. Called when the socket is writable.
-    pub(crate) fn flush(&mut self, poller: &Poller) -> Result<(), SessionError> {
+    pub(crate) fn flush(&mut self, poller: &mut Poller) -> Result<(), SessionError> {
         let waiting = std::mem::take(&mut self.unsent);
         if !waiting.is_empty() {
             self.send_raw(&waiting, poller)?;
         }
-        if self.unsent.is_empty() { self.set_interest(READ, poller) } else { Ok(()) }
-    }
-
-    fn set_interest(&mut self, interest: Interest, poller: &Poller) -> Result<(), SessionError> {
-        let Some(socket) = &self.socket else { return Err(SessionError::Closed) };
-        if self.interest != interest {
-            poller.change(socket.as_fd(), self.token, interest).map_err(SessionError::io("epoll"))?;
-            self.interest = interest;
+        match &mut self.socket {
+            Some(socket) if self.unsent.is_empty() => poller.wait_until_writable(socket, false),
+            Some(_) => Ok(()),
+            None => Err(SessionError::Closed),
         }
-        Ok(())
     }
 
     /// Reads what is there and scans it as the answer to the last request.
@@ -219,18 +203,21 @@ impl WireConnection {
         client: &mut dyn Client,
         io: &mut Io,
     ) -> Result<Received, SessionError> {
-        let Some(count) = self.receive_raw(&mut io.inbox)? else { return Ok(Received::Nothing) };
+        if !self.receive_raw(&mut io.poller)? {
+            return Ok(Received::Nothing);
+        }
+        let arrived = io.poller.received();
         if self.link.is_plain() && self.unread.is_empty() {
             let (consumed, done) =
-                self.scanner.scan(self.keeps_rows, client, prepared_statements, &io.inbox[..count])?;
+                self.scanner.scan(self.keeps_rows, client, prepared_statements, arrived)?;
             // Behind a whole answer there is seldom anything: a part of a notice, say. The next scan begins there.
-            if consumed < count {
-                self.unread.extend_from_slice(&io.inbox[consumed..count]);
+            if consumed < arrived.len() {
+                self.unread.extend_from_slice(&arrived[consumed..]);
             }
             return Ok(if done { Received::Answered } else { Received::Partly });
         }
-        self.link.open(&io.inbox[..count], &mut self.unread)?;
-        self.answer_tls(&io.poller)?;
+        self.link.open(arrived, &mut self.unread)?;
+        self.answer_tls(&mut io.poller)?;
         let (consumed, done) =
             self.scanner.scan(self.keeps_rows, client, prepared_statements, &self.unread)?;
         self.unread.drain(..consumed);
@@ -238,21 +225,20 @@ impl WireConnection {
     }
 
     /// Sends what TLS itself has to say: key updates, alerts.
-    fn answer_tls(&mut self, poller: &Poller) -> Result<(), SessionError> {
+    fn answer_tls(&mut self, poller: &mut Poller) -> Result<(), SessionError> {
         let mut network = Vec::new();
         self.link.poll_output(&mut network)?;
         if network.is_empty() { Ok(()) } else { self.send_raw(&network, poller) }
     }
 
-    /// Reads network bytes; `None` where there are none yet.
+    /// Receives network bytes, which the poller then has; false where there are none yet.
     #[inline]
-    fn receive_raw(&mut self, inbox: &mut [u8]) -> Result<Option<usize>, SessionError> {
+    fn receive_raw(&mut self, poller: &mut Poller) -> Result<bool, SessionError> {
         let Some(socket) = &self.socket else { return Err(SessionError::Closed) };
-        match recv(socket, inbox, RecvFlags::empty()) {
-            Ok((0, _)) => Err(self.told().unwrap_or(SessionError::Closed)),
-            Ok((count, _)) => Ok(Some(count)),
-            Err(Errno::AGAIN | Errno::INTR) => Ok(None),
-            Err(source) => Err(self.told().unwrap_or(SessionError::Io { doing: "receive", source })),
+        match poller.receive(socket) {
+            Ok(Some(0)) => Err(self.told().unwrap_or(SessionError::Closed)),
+            Ok(received) => Ok(received.is_some()),
+            Err(error) => Err(self.told().unwrap_or(error)),
         }
     }
 
