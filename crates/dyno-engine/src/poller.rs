@@ -2,10 +2,11 @@
 //! epoll; io_uring would stand beside it.
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
 
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
-use rustix::io::Errno;
+use rustix::io::{Errno, ioctl_fionbio};
 use rustix::net::{RecvFlags, SendFlags, recv, send, sockopt};
 use rustix::time::Timespec;
 
@@ -14,6 +15,10 @@ use crate::error::SessionError;
 
 /// Events taken from the kernel at once.
 const EVENTS_MAX: usize = 512;
+/// How long a read waits that does. The kernel rounds it up to its ticks, of which the longest is 10 ms.
+const READ_WAIT: Duration = Duration::from_millis(10);
+/// A read that waits comes back within this time.
+pub(crate) const READ_WAIT_MAX_NS: u64 = 25_000_000;
 
 /// A set of sockets, each known by a token.
 pub(crate) struct Poller {
@@ -24,6 +29,8 @@ pub(crate) struct Poller {
     /// Where bytes are received, and how many the last [`receive`](Self::receive) brought.
     inbox: Box<[u8]>,
     received: usize,
+    /// See [`let_next_read_wait`](Self::let_next_read_wait).
+    next_read_waits: bool,
 }
 
 /// A socket that a poller has.
@@ -31,6 +38,8 @@ pub(crate) struct Socket {
     fd: OwnedFd,
     token: u64,
     interest: Interest,
+    /// A read may wait on it.
+    waits: bool,
 }
 
 /// What a socket is waited for.
@@ -54,6 +63,7 @@ impl Poller {
             next: 0,
             inbox: vec![0; inbox_bytes].into_boxed_slice(),
             received: 0,
+            next_read_waits: false,
         })
     }
 
@@ -64,7 +74,7 @@ impl Poller {
 
     /// Takes a socket that is connecting; it is ready once that has ended.
     pub(crate) fn add(&mut self, fd: OwnedFd, token: u64) -> Result<Socket, SessionError> {
-        let socket = Socket { fd, token, interest: READ_WRITE };
+        let socket = Socket { fd, token, interest: READ_WRITE, waits: false };
         self.use_again(&socket)?;
         Ok(socket)
     }
@@ -109,19 +119,27 @@ impl Poller {
     /// Sends as many of the bytes as the socket takes.
     #[inline]
     pub(crate) fn send(&mut self, socket: &Socket, bytes: &[u8]) -> Result<usize, SessionError> {
-        match send(&socket.fd, bytes, SendFlags::NOSIGNAL) {
+        match send(&socket.fd, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
             Ok(sent) => Ok(sent),
             Err(Errno::AGAIN | Errno::INTR) => Ok(0),
             Err(source) => Err(SessionError::Io { doing: "send", source }),
         }
     }
 
+    /// The next [`receive`](Self::receive) waits a little for something to come: whoever waits for nothing else is spared the
+    /// question which sockets are ready.
+    pub(crate) fn let_next_read_wait(&mut self) {
+        self.next_read_waits = true;
+    }
+
     /// Receives what is there, to be read by [`received`](Self::received). `None` where there is nothing yet, 0 where nothing
     /// more will come.
     #[inline]
-    pub(crate) fn receive(&mut self, socket: &Socket) -> Result<Option<usize>, SessionError> {
+    pub(crate) fn receive(&mut self, socket: &mut Socket) -> Result<Option<usize>, SessionError> {
         self.received = 0;
-        match recv(&socket.fd, &mut *self.inbox, RecvFlags::empty()) {
+        let waits = std::mem::take(&mut self.next_read_waits) && socket.let_reads_wait();
+        let flags = if waits { RecvFlags::empty() } else { RecvFlags::DONTWAIT };
+        match recv(&socket.fd, &mut *self.inbox, flags) {
             Ok((count, _)) => {
                 self.received = count;
                 Ok(Some(count))
@@ -160,5 +178,15 @@ impl Poller {
         self.next += 1;
         let (flags, data) = (event.flags, event.data);
         Some(Ready { token: data.u64(), writable: flags.contains(EventFlags::OUT) })
+    }
+}
+
+impl Socket {
+    /// Sees to it that a read can wait on it; whether it can.
+    fn let_reads_wait(&mut self) -> bool {
+        self.waits = self.waits
+            || sockopt::set_socket_timeout(&self.fd, sockopt::Timeout::Recv, Some(READ_WAIT)).is_ok()
+                && ioctl_fionbio(&self.fd, false).is_ok();
+        self.waits
     }
 }

@@ -22,6 +22,7 @@ use crate::error::SessionError;
 use crate::io::{Io, Received};
 use crate::load::Load;
 use crate::message::{Report, StageStart, ThreadCommand};
+use crate::poller::READ_WAIT_MAX_NS;
 use crate::pool::ConnectionPool;
 use crate::record::{Outcome, Transaction};
 use crate::recorder::Recorder;
@@ -120,6 +121,10 @@ impl LoadThread {
         self.load.io.poller.watch(&self.wake, WAKE)?;
         let mut goes_on = true;
         while goes_on {
+            if self.wait_in_read() {
+                self.times_passed(now_ns());
+                continue;
+            }
             let timeout_ns = match self.blocks && !self.load.just_sent.is_empty() {
                 false => self.next_time_ns().map(|at| at.saturating_sub(now_ns())),
                 // A driver's, which the last round had no time for.
@@ -167,6 +172,24 @@ impl LoadThread {
         if self.load.stage.is_some() {
             self.stage_times_passed(now);
         }
+    }
+
+    /// Waits for an answer in the read itself where that is all that can come: on the only connection, while no time is near
+    /// and the engine has said nothing. False if the thread has to wait for more, or no answer came for a while, in which the
+    /// engine may have said something.
+    fn wait_in_read(&mut self) -> bool {
+        let now = now_ns();
+        let [session] = self.load.sessions.as_mut_slice() else { return false };
+        let waits = matches!(session.state, SessionState::Waiting | SessionState::Recovering(_))
+            && session.connection.wire().is_ok_and(|wire| wire.has_sent_all())
+            && !self.load.io.watched.has_command()
+            && self.next_time_ns().is_none_or(|at_ns| at_ns > now + READ_WAIT_MAX_NS);
+        if !waits {
+            return false;
+        }
+        self.load.just_sent.clear();
+        self.load.io.poller.let_next_read_wait();
+        self.load.reply_ready(0) != Received::Nothing
     }
 
     /// Reads the sessions that were just sent on, in that order, until one has nothing yet.

@@ -182,6 +182,11 @@ impl WireConnection {
         Ok(())
     }
 
+    /// Whether all that was to be sent has left.
+    pub(crate) fn has_sent_all(&self) -> bool {
+        self.unsent.is_empty()
+    }
+
     /// Sends what had to wait. Called when the socket is writable.
     pub(crate) fn flush(&mut self, poller: &mut Poller) -> Result<(), SessionError> {
         let waiting = std::mem::take(&mut self.unsent);
@@ -234,7 +239,7 @@ impl WireConnection {
     /// Receives network bytes, which the poller then has; false where there are none yet.
     #[inline]
     fn receive_raw(&mut self, poller: &mut Poller) -> Result<bool, SessionError> {
-        let Some(socket) = &self.socket else { return Err(SessionError::Closed) };
+        let Some(socket) = &mut self.socket else { return Err(SessionError::Closed) };
         match poller.receive(socket) {
             Ok(Some(0)) => Err(self.told().unwrap_or(SessionError::Closed)),
             Ok(received) => Ok(received.is_some()),

@@ -84,6 +84,22 @@ fn intervals_are_seconds_without_gaps() {
     }));
 }
 
+/// It waits in the read, and must not wait there for the answer.
+#[test]
+fn a_thread_with_one_connection_hears_of_the_end_while_it_waits_for_an_answer() {
+    let Some(database) = database("") else { return };
+    let now = Duration::ZERO;
+    let config = EngineConfig { drain_timeout: now, stopped_drain_timeout: now, ..config(1) };
+    let mut engine = engine(&database, &["SELECT pg_sleep(60)"], config);
+    let seen = run(&mut engine, &closed(1, for_ms(200)));
+    assert_eq!((seen.done(), seen.sum(|part| part.unknown)), (0, 1), "{:?}", seen.errors);
+    let stop = AtomicBool::new(false);
+    let seen = run_until(&mut engine, &closed(1, for_ms(LONG_MS)), &stop, &mut |observation| {
+        stop.fetch_or(matches!(observation, Observation::Interval(_)), Ordering::Relaxed);
+    });
+    assert_eq!((seen.done(), seen.outcome.complete), (0, false), "{:?}", seen.errors);
+}
+
 /// Cancels over psql, each time after a while; or fails, where there is no database.
 #[derive(Debug)]
 struct Slow(Option<Arc<Database>>);
