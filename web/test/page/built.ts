@@ -11,12 +11,13 @@ import type { WrittenReport } from "../../src/document";
 /** A longer report stands in the file compressed. */
 const PLAIN_MAX = 300_000;
 const MARKER = '"__DYNO_REPORT__"';
-const BROWSERS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+/** The same as in `./test`. */
+const BROWSERS = ["chromium", "chromium-headless-shell", "chromium-browser", "google-chrome"];
 
 /** A browser of this machine; `DYNO_CHROMIUM` names another. */
 export function findBrowser(): string | undefined {
   const named = process.env.DYNO_CHROMIUM;
-  return (named === undefined ? BROWSERS : [named]).find((path) => existsSync(path));
+  return (named === undefined ? BROWSERS.map((name) => `/usr/bin/${name}`) : [named]).find(existsSync);
 }
 
 /** The page as `dyno serve` gives it: without a report. */
