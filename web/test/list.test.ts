@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { RunEntry } from "../src/served/api";
 import { notComparableText, ratioText } from "../src/served/comparison";
-import { headline, liveFirst, matches, stateOf } from "../src/served/list";
+import { firstFew, headline, liveFirst, matches, stateOf } from "../src/served/list";
 import { figureText, isShown } from "../src/served/terms";
 
 const series = (rest: Partial<RunEntry["series"][number]> = {}): RunEntry["series"][number] => ({
@@ -65,6 +65,12 @@ test("a run that was killed or damaged is neither complete nor live", () => {
       run("e", { outcome: null, damaged: true }),
     ].map(stateOf),
   ).toEqual(["complete", "killed", "live", "incomplete", "damaged"]);
+});
+
+test("of many lines the first few are shown, and how many more there are", () => {
+  const lines = Array.from({ length: 20 }, (_, index) => `series ${index + 1}`);
+  expect(firstFew(lines)).toEqual([...lines.slice(0, 5), "and 15 more"]);
+  expect(firstFew(lines.slice(0, 6))).toEqual(lines.slice(0, 6));
 });
 
 test("a headline names what was asked of the server", () => {

@@ -17,6 +17,8 @@ const AGAIN_MS = 5000;
 const ROWS_MAX = 300;
 /** Findings of one severity that are named; all of them are where the run is. */
 const CODES_MAX = 2;
+/** Lines of a cell. */
+const LINES_MAX = 6;
 
 export class RunList {
   readonly #root: HTMLElement;
@@ -262,8 +264,14 @@ function rows(runs: RunEntry[], picked: string[], linkTo: (run: string) => strin
   return frame;
 }
 
+/** A line for each; of many the first few and how many more there are, all of which are where the run is. */
+export function firstFew(texts: string[]): string[] {
+  if (texts.length <= LINES_MAX) return texts;
+  return [...texts.slice(0, LINES_MAX - 1), `and ${texts.length - LINES_MAX + 1} more`];
+}
+
 function lines(texts: string[]): Child {
-  return texts.length === 0 ? orUnknown(null) : texts.map((text) => el("div", {}, text));
+  return texts.length === 0 ? orUnknown(null) : firstFew(texts).map((text) => el("div", {}, text));
 }
 
 function targetText({ name, product, version, embedded_profile }: RunEntry["targets"][number]): string {
