@@ -55,6 +55,11 @@ export function tick(value: number): string {
   return String(Number(value.toPrecision(4)));
 }
 
+/** `≈ 5,000,000` where the server estimates it. */
+export function estimated(text: string, isCounted: boolean): string {
+  return isCounted ? text : `≈ ${text}`;
+}
+
 /** A mean to the whole number, with decimals only where it is small: `84,912`, `42.5`, `4.21`. */
 export function long(value: Maybe): string {
   if (!known(value)) return UNKNOWN;

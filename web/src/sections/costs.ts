@@ -1,8 +1,8 @@
 // What a transaction cost each server, and what a row takes on disk: the figures that explain a result.
 
-import type { Costs, StageResult } from "../document";
+import type { Costs, Size, StageResult } from "../document";
 import { type Child, el, type Row, section, table } from "../dom";
-import { bytes, counted, latency, long } from "../format";
+import { bytes, counted, estimated, latency, long } from "../format";
 import { kindText, standingFor } from "../reading";
 import { type Lane, type Scene, seriesNames, seriesOfLane } from "../scene";
 
@@ -137,16 +137,19 @@ function sizesTable(scene: Scene): HTMLElement | null {
     );
     const row = (
       label: string,
-      of: (size: NonNullable<(typeof sizes)[number]>) => number,
+      of: (size: Size) => number,
       format: (value: number) => string,
+      isCounted: (size: Size) => boolean = (size) => size.rows_counted,
     ): Row => {
       const values = sizes.map((size) => (size === null ? null : of(size)));
       const ratio = values.length === 2 ? [ratioOf(values[0] ?? null, values[1] ?? null)] : [];
       return {
         cells: [
           `${workload}: ${label}`,
-          ...values.map((value) =>
-            value === null ? unknown("its rows or tables were not counted") : format(value),
+          ...sizes.map((size) =>
+            size === null
+              ? unknown("its rows or tables were not counted")
+              : estimated(format(of(size)), isCounted(size)),
           ),
           ...ratio,
         ],
@@ -154,7 +157,12 @@ function sizesTable(scene: Scene): HTMLElement | null {
     };
     return [
       row("rows of all tables", ({ rows: count }) => count, long),
-      row("tables and indexes", (size) => size.bytes, bytes),
+      row(
+        "tables and indexes",
+        (size) => size.bytes,
+        bytes,
+        () => true,
+      ),
       row("bytes per row", (size) => size.bytes_per_row, figure),
     ];
   });

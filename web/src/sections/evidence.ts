@@ -1,8 +1,8 @@
 // The evidence, last: settings, data, preparation, hardware, how the run was called, checks, notices.
 
-import type { Data, Host, PrepareStep, Report, Run, Setting, Settings, Table, Target } from "../document";
+import type { Data, Host, PrepareStep, Report, Run, Setting, Settings, Target } from "../document";
 import { type Child, el, facts, icon, orUnknown, section, table, timeOf } from "../dom";
-import { bytes, cores, count, duration, plain, setting, short } from "../format";
+import { bytes, cores, count, duration, estimated, plain, setting, short } from "../format";
 import { kindText } from "../reading";
 import { type Lane, sceneOf } from "../scene";
 import { verdict } from "./findings";
@@ -71,7 +71,7 @@ function dataPart(data: Data, lanes: Lane[]): HTMLElement {
       data.tables.map((one) => ({
         cells: [
           el("code", {}, one.name),
-          orUnknown(rows(one)),
+          orUnknown(one.rows === null ? null : estimated(count(one.rows), one.rows_counted === true)),
           orUnknown(bytes(one.table_bytes)),
           orUnknown(bytes(one.index_bytes)),
           one.logged === null
@@ -86,12 +86,6 @@ function dataPart(data: Data, lanes: Lane[]): HTMLElement {
   const lane = lanes.find(({ target }) => target.name === data.target);
   if (lane !== undefined) part.style.setProperty("--own", `var(--${lane.colour})`);
   return part;
-}
-
-/** Marked where the server estimates them. */
-function rows(one: Table): string | null {
-  const text = count(one.rows);
-  return text === null || one.rows_counted === true ? text : `≈ ${text}`;
 }
 
 /** Null where the size of one of them is not known. */
