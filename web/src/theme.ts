@@ -17,6 +17,7 @@ const COLOURS = [
   "latency-1",
   "latency-2",
   "latency-3",
+  "latency-4",
   "cpu-user",
   "cpu-system",
   "bad",
