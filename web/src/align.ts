@@ -32,10 +32,10 @@ export function stepsOf(rungs: StageResult[]): number[] {
 }
 
 /** Each rung on the step of its load, one unit wide; rungs of the same load share it. */
-export function onSteps(rungs: StageResult[], steps: number[]): Placing {
+export function onSteps(rungs: StageResult[], steps: number[], loadAt = loadOf): Placing {
   return steps.flatMap((load, index) => {
     const same = rungs
-      .filter((rung) => loadOf(rung) === load && rung.seconds > 0)
+      .filter((rung) => loadAt(rung) === load && rung.seconds > 0)
       .sort((a, b) => a.start_s - b.start_s);
     return same.map((rung, turn) => ({
       from: rung.start_s,

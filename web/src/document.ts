@@ -372,6 +372,8 @@ export type StageResult = Arrival & {
   series: string;
   /** Its place among the streams that run at the same time; left out where it is the first. */
   stream?: number;
+  /** Id of the other stream's stage that it accompanied: that one has the load of the step; left out where it has its own. */
+  accompanies?: number;
   /** Left out but for a pass over a query set. */
   pass?: boolean;
   /** Left out but for fixed work of one client. */

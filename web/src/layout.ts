@@ -1,25 +1,24 @@
 // How the charts over time are laid out: which axis, which lanes and where their seconds stand on it, the bands of the
 // stages, and the notes along it. Pure: scene and view in, layout out.
 
-import {
-  extentOfStages,
-  fromStart,
-  loadOf,
-  onSteps,
-  type Placing,
-  placeOf,
-  secondsOf,
-  stepsOf,
-  tookTurns,
-} from "./align";
+import { extentOfStages, fromStart, loadOf, onSteps, placeOf, secondsOf, stepsOf, tookTurns } from "./align";
 import type { Abscissa } from "./charts/panel";
 import type { PlacedLane } from "./charts/parts";
 import { TIME_STEPS } from "./charts/scale";
 import type { Band, Span } from "./charts/view";
 import type { Finding, StageResult } from "./document";
 import { clock, counted, duration, long, tick } from "./format";
-import { arrivalText, clientsText, kindText } from "./reading";
-import { isFirst, type Lane, rungsOfLane, type Scene, seriesNames, stagesOfLane } from "./scene";
+import { arrivalText, clientsText, kindText, stepOf } from "./reading";
+import {
+  isRung,
+  type Lane,
+  rungsOfLane,
+  type Scene,
+  seriesNames,
+  stagesOfLane,
+  stagesOn,
+  streamsOf,
+} from "./scene";
 import type { AxisKind, View } from "./state";
 import type { Colour } from "./theme";
 
@@ -33,6 +32,8 @@ export interface Layout {
   choices: string[];
   /** Lanes that are shown. */
   lanes: PlacedLane[];
+  /** Targets of which any lane is shown. */
+  targets: PlacedLane[];
   whole: Span;
   /** Spans worth a button. */
   spans: { label: string; span: Span }[];
@@ -55,6 +56,8 @@ export interface NoteText {
 
 /** Telemetry outside the stages is offered where there is more of it than this, seconds. */
 const OUTSIDE_MIN_S = 5;
+/** Spans whose ends are no further apart are one, and have one button. */
+const SPAN_APART_S = 0.1;
 
 export function layoutOf(scene: Scene, view: View): Layout {
   const names = seriesNames(scene);
@@ -71,15 +74,25 @@ export function layoutOf(scene: Scene, view: View): Layout {
   const series =
     axis === "time" ? null : (choices.find((name) => name === view.series) ?? choices[0] ?? null);
   const steps = series === null ? [] : stepsOf(scene.streams.flatMap((lane) => rungsOfLane(lane, series)));
-  const place = (lane: Lane): Placing => {
-    if (axis === "step" && series !== null) return onSteps(rungsOfLane(lane, series), steps);
-    if (axis === "start" && series !== null) return fromStart(stagesOfLane(lane, series));
-    return null;
+  const place = (lane: Lane): PlacedLane => {
+    const stages = stagesOn(lane, series);
+    const load = (stage: StageResult) => loadOf(stepOf(lane.report, stage));
+    const placing =
+      axis === "step"
+        ? onSteps(stages.filter(isRung), steps, load)
+        : axis === "start"
+          ? fromStart(stages)
+          : null;
+    return { lane, placing };
   };
-  const all = scene.streams.map((lane) => ({ lane, placing: place(lane) }));
+  const all = scene.streams.map(place);
   const lanes = all.filter(({ lane }) => !view.hidden.includes(lane.key));
+  const targets = scene.lanes
+    .filter((target) => lanes.some(({ lane }) => streamsOf(scene, target).includes(lane)))
+    .map(place);
   const whole = wholeOf(axis, all, series, steps);
   const several = scene.streams.length > 1;
+  const groups = groupsOf(scene, names);
   const open = scene.streams.some(
     (lane) => series !== null && rungsOfLane(lane, series).some((rung) => rung.arrival === "open"),
   );
@@ -90,21 +103,24 @@ export function layoutOf(scene: Scene, view: View): Layout {
     series,
     choices,
     lanes,
+    targets,
     whole,
     spans:
       axis === "time"
-        ? spansOf(scene, names, whole)
+        ? spansOf(scene, groups, whole)
         : [{ label: onStep ? "all steps" : "all of it", span: whole }],
     bands: onStep
       ? stepBands(steps, series ?? "", open)
-      : lanes.flatMap((lane, row) => stageBands(lane, several ? row : 0, series)),
+      : lanes.flatMap((lane, row) => stageBands(lane, several ? row : 0, series, groups)),
     rows: onStep
       ? [{ label: open ? "rate/s" : "clients", colour: null }]
       : several
         ? lanes.map(({ lane }) => ({ label: lane.label, colour: lane.colour }))
         : [{ label: "", colour: null }],
     abscissa: onStep ? stepAbscissa(steps) : { incrs: TIME_STEPS, splits: null, write: clock },
-    notes: notesOf(lanes, series).sort((a, b) => a.at - b.at),
+    notes: [...targets.flatMap(eventNotes), ...lanes.flatMap((lane) => seriesNotes(lane, series))].sort(
+      (a, b) => a.at - b.at,
+    ),
     where: (at, finely) => (onStep ? stepWords(steps, at, open, finely) : clock(at)),
   };
 }
@@ -130,7 +146,7 @@ function axesOf(scene: Scene, ladders: string[], overlaid: boolean): Layout["axe
   );
   return [
     { kind: "time" as const, label: overlaid ? "from each run's start" : "time" },
-    ...(scene.streams.length > 1 ? [{ kind: "start" as const, label: "from each series' start" }] : []),
+    ...(scene.lanes.length > 1 ? [{ kind: "start" as const, label: "from each series' start" }] : []),
     ...(ladders.length > 0
       ? [{ kind: "step" as const, label: rates ? "steps of the rate" : "steps of clients" }]
       : []),
@@ -147,7 +163,7 @@ function usualAxis(scene: Scene, ladders: string[], overlaid: boolean): AxisKind
 function wholeOf(axis: AxisKind, lanes: PlacedLane[], series: string | null, steps: number[]): Span {
   if (axis === "step") return [0, Math.max(1, steps.length)];
   const extents = lanes.flatMap(({ lane }) => {
-    const [from, to] = extentOfStages(stagesOfLane(lane, series));
+    const [from, to] = extentOfStages(stagesOn(lane, series));
     if (from !== null && to !== null)
       return [[from, Math.max(to, lane.timeline?.load.t_s.at(-1) ?? to)] as Span];
     const times = lane.timeline?.load.t_s ?? new Float64Array(0);
@@ -169,16 +185,43 @@ function marksOf({ report, target }: Lane): number[] {
   ];
 }
 
-function spansOf(scene: Scene, names: string[], whole: Span): Layout["spans"] {
-  const spans = [{ label: "all stages", span: whole }];
-  for (const name of names.length > 1 ? names : []) {
-    const [from, to] = extentOfStages(scene.streams.flatMap((lane) => stagesOfLane(lane, name)));
-    if (from !== null && to !== null) spans.push({ label: name, span: [from, to] });
+function spansOf(scene: Scene, groups: Map<string, string>, whole: Span): Layout["spans"] {
+  const spans: Layout["spans"] = [{ label: "all stages", span: whole }];
+  const add = (label: string, span: Span) => {
+    if (!spans.some((other) => isAbout(other.span, span, SPAN_APART_S))) spans.push({ label, span });
+  };
+  const labels = new Set(groups.values());
+  for (const label of labels.size > 1 ? labels : []) {
+    const own = [...groups.keys()].filter((name) => groups.get(name) === label);
+    const stages = scene.lanes.flatMap((lane) => own.flatMap((name) => stagesOfLane(lane, name)));
+    const [from, to] = extentOfStages(stages);
+    if (from !== null && to !== null) add(label, [from, to]);
   }
   const outer = outerOf(scene, whole);
-  if (whole[0] - outer[0] + (outer[1] - whole[1]) > OUTSIDE_MIN_S)
-    spans.push({ label: "whole run", span: outer });
+  if (whole[0] - outer[0] + (outer[1] - whole[1]) > OUTSIDE_MIN_S) add("whole run", outer);
   return spans;
+}
+
+/** Whether both ends of two spans are no further apart than so much. */
+export function isAbout(one: Span, other: Span, apart: number): boolean {
+  return Math.abs(one[0] - other[0]) < apart && Math.abs(one[1] - other[1]) < apart;
+}
+
+/** Each series with the names of all that ran at the same time, on other streams: `oltp, reports`. */
+function groupsOf(scene: Scene, names: string[]): Map<string, string> {
+  const areTogether = (one: string, other: string) =>
+    scene.lanes.some((lane) => {
+      const [own, others] = [stagesOfLane(lane, one), stagesOfLane(lane, other)];
+      const [[from, to], [begin, end]] = [extentOfStages(own), extentOfStages(others)];
+      const ofOneStream = (own[0]?.stream ?? 0) === (others[0]?.stream ?? 0);
+      return !ofOneStream && from !== null && begin !== null && from < end && begin < to;
+    });
+  return new Map(
+    names.map((name) => [
+      name,
+      names.filter((other) => other === name || areTogether(name, other)).join(", "),
+    ]),
+  );
 }
 
 /** What telemetry covers, and the run itself. */
@@ -197,8 +240,13 @@ export function outerOf(scene: Scene, whole: Span): Span {
   return [from, to];
 }
 
-function stageBands({ lane, placing }: PlacedLane, row: number, series: string | null): Band[] {
-  return stagesOfLane(lane, series).flatMap((stage) => {
+function stageBands(
+  { lane, placing }: PlacedLane,
+  row: number,
+  series: string | null,
+  groups: Map<string, string>,
+): Band[] {
+  return stagesOn(lane, series).flatMap((stage) => {
     const from = placeOf(stage.start_s, placing);
     const to = placeOf(stage.start_s + stage.seconds, placing);
     if (from === null || to === null || stage.seconds <= 0) return [];
@@ -209,7 +257,7 @@ function stageBands({ lane, placing }: PlacedLane, row: number, series: string |
         kind: stage.kind,
         row,
         labels: stageLabels(stage),
-        group: stage.series,
+        group: groups.get(stage.series) ?? stage.series,
         words: stageWords(lane, stage),
       },
     ];
@@ -217,7 +265,7 @@ function stageBands({ lane, placing }: PlacedLane, row: number, series: string |
 }
 
 function stageWords(lane: Lane, stage: StageResult): string {
-  const whose = lane.report.targets.length > 1 || lane.label !== lane.target.name ? `${lane.label} · ` : "";
+  const whose = lane.report.targets.length > 1 || lane.of !== lane.target.name ? `${lane.of} · ` : "";
   return `${whose}${stage.series} · ${kindText(stage)} · ${clientsText(stage)} · ${arrivalText(stage)}`;
 }
 
@@ -281,27 +329,35 @@ function stepAbscissa(steps: number[]): Abscissa {
   };
 }
 
-function notesOf(lanes: PlacedLane[], series: string | null): NoteText[] {
-  return lanes.flatMap(({ lane, placing }) => {
-    const put = (seconds: number, note: Omit<NoteText, "at" | "colour">): NoteText[] => {
-      const at = placeOf(seconds, placing);
-      return at === null ? [] : [{ ...note, at, colour: lane.colour }];
-    };
-    const { report, target } = lane;
-    const hooks = report.hooks
-      .filter((hook) => hook.target === target.name && isFirst(lane))
-      .flatMap((hook) =>
-        put(hook.at_s, {
-          grave: !hook.succeeded,
-          title: `${lane.label}: ${hook.when} ${hook.about}`,
-          text: `${hook.action}, ${duration(hook.seconds)}${hook.succeeded ? "" : ", FAILED"}${hook.said === null ? "" : `: ${hook.said}`}`,
-        }),
-      );
-    const lost = report.lost
-      .filter((one) => one.target === target.name && isFirst(lane))
-      .flatMap((one) => put(one.at_s, { grave: true, title: `${lane.label}: lost`, text: one.reason }));
-    return [...hooks, ...lost, ...saturationNotes(lane, series, put), ...findingNotes(lane, series, put)];
-  });
+/** What happened to a target, whatever ran there. */
+function eventNotes(placed: PlacedLane): NoteText[] {
+  const { report, target, of } = placed.lane;
+  const put = putOn(placed);
+  const hooks = report.hooks
+    .filter((hook) => hook.target === target.name)
+    .flatMap((hook) =>
+      put(hook.at_s, {
+        grave: !hook.succeeded,
+        title: `${of}: ${hook.when} ${hook.about}`,
+        text: `${hook.action}, ${duration(hook.seconds)}${hook.succeeded ? "" : ", FAILED"}${hook.said === null ? "" : `: ${hook.said}`}`,
+      }),
+    );
+  const lost = report.lost
+    .filter((one) => one.target === target.name)
+    .flatMap((one) => put(one.at_s, { grave: true, title: `${of}: lost`, text: one.reason }));
+  return [...hooks, ...lost];
+}
+
+function seriesNotes(placed: PlacedLane, series: string | null): NoteText[] {
+  const put = putOn(placed);
+  return [...saturationNotes(placed.lane, series, put), ...findingNotes(placed.lane, series, put)];
+}
+
+function putOn({ lane, placing }: PlacedLane): Put {
+  return (seconds, note) => {
+    const at = placeOf(seconds, placing);
+    return at === null ? [] : [{ ...note, at, colour: lane.colour }];
+  };
 }
 
 type Put = (seconds: number, note: Omit<NoteText, "at" | "colour">) => NoteText[];
@@ -317,7 +373,7 @@ function saturationNotes(lane: Lane, series: string | null, put: Put): NoteText[
     const load = stage.arrival === "open" ? `${long(loadOf(stage))}/s` : counted(stage.clients, "client");
     return put(stage.start_s, {
       grave: false,
-      title: `${lane.label}: ${one.name} saturated at ${load}`,
+      title: `${lane.of}: ${one.name} saturated at ${load}`,
       text: found.evidence,
     });
   });
@@ -338,7 +394,7 @@ function findingNotes(lane: Lane, series: string | null, put: Put): NoteText[] {
     const found = doubts.filter((finding) => placeOf(finding) === place);
     const grave = found.some(({ severity }) => severity === "invalid");
     const text = found.map(({ severity, code }) => `${severity} ${code}`).join(", ");
-    const note = { grave, title: `${lane.label}: findings about ${found[0]?.series}`, text };
+    const note = { grave, title: `${lane.of}: findings about ${found[0]?.series}`, text };
     // A series' first stage may be a warm-up, which stands on no step.
     return stages
       .filter((stage) => stage.id === place || stage.series === place)

@@ -3,7 +3,6 @@
 
 import type { Finding, Peak, Percentiles, Report, Series, Severity, StageResult } from "./document";
 import { count, counted, duration, long, plain, share } from "./format";
-import type { Colour } from "./theme";
 
 /** Response time in an open loop and over a pool, service time where each client has its own connection. */
 export function latencyOf(stage: StageResult): Percentiles | null {
@@ -25,9 +24,22 @@ export function stageOf(report: Report, id: number): StageResult | undefined {
   return report.stages.find((stage) => stage.id === id);
 }
 
-/** The stages of a ladder that exist, by clients ascending. */
+/** The stages of a ladder that exist, by load ascending. */
 export function ladderOf(report: Report, series: Series): StageResult[] {
-  return series.ladder.flatMap((id) => stageOf(report, id) ?? []).sort((a, b) => a.clients - b.clients);
+  const rungs = series.ladder.flatMap((id) => stageOf(report, id) ?? []);
+  return rungs.sort((a, b) => stepOf(report, a).clients - stepOf(report, b).clients);
+}
+
+/** The stage whose load is that of the step: its own, or the one that it accompanied. */
+export function stepOf(report: Report, stage: StageResult): StageResult {
+  return (stage.accompanies === undefined ? undefined : stageOf(report, stage.accompanies)) ?? stage;
+}
+
+/** The series whose ladder a series accompanied; null where it has a course of its own. */
+export function ledBy(report: Report, { ladder }: Series): string | null {
+  const [rung] = ladder.flatMap((id) => stageOf(report, id) ?? []);
+  const step = rung === undefined ? undefined : stepOf(report, rung);
+  return step === undefined || step === rung ? null : step.series;
 }
 
 /** The stage that stands for a series; of several that repeat each other the middle one, with their medians. */
@@ -74,16 +86,6 @@ export function caveatOf(workload: string): string | null {
   return workload.startsWith("tpch/")
     ? "derived from TPC-H, not comparable to published TPC-H results"
     : null;
-}
-
-const SERIES_COLOURS: Colour[] = ["series-1", "series-2", "series-3", "series-4"];
-
-/** One colour for a series wherever it is drawn. */
-export function seriesColour(report: Report, series: Pick<Series, "target" | "name">): Colour {
-  const index = report.series.findIndex(
-    (other) => other.target === series.target && other.name === series.name,
-  );
-  return SERIES_COLOURS[Math.max(0, index) % SERIES_COLOURS.length] ?? "series-1";
 }
 
 /** What was asked of the server: `8 clients`, or of an open load, whose clients are only as many as it took, `5,000/s`. */

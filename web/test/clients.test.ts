@@ -1,7 +1,7 @@
 // What the charts against clients draw of a ladder.
 
 import { expect, test } from "vitest";
-import { intervalOf } from "../src/charts/clients";
+import { intervalOf, shadedOf } from "../src/charts/clients";
 import { readReport } from "../src/columns";
 import type { Peak } from "../src/document";
 import { ladderOf } from "../src/reading";
@@ -29,4 +29,12 @@ test("a rung too short for an interval has none", () => {
   if (rung?.throughput == null) throw new Error("the fixture has no rung");
   const short = { ...rung, throughput: { ...rung.throughput, half_width: null } };
   expect(intervalOf({ peak }, short)).toBeNull();
+});
+
+test("what cannot be told from the peak is shaded where there is anything, and is a number of clients", () => {
+  expect(shadedOf({ peak, rungs })).toEqual([8, 16]);
+  expect(shadedOf({ peak: null, rungs })).toBeNull();
+  expect(shadedOf({ peak: { ...peak, clients_indistinguishable: [8] }, rungs })).toBeNull();
+  const open = { arrival: "open", rate_per_s: 100, distribution: "poisson" } as const;
+  expect(shadedOf({ peak, rungs: rungs.map((rung) => ({ ...rung, ...open })) })).toBeNull();
 });

@@ -320,6 +320,7 @@ function series(side: Side, stages: StageResult[], ladder: number[]): Series {
                 share: side.name === "my" ? 0.81 : 0.34,
                 evidence: "the disk was busy for that share of the time",
               },
+              { resource: "connections", share: 1, evidence: "40 of 40 connections were in use" },
             ],
           },
   };

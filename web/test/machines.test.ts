@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { panelsOf } from "../src/charts/panels";
+import type { TimeCurve } from "../src/charts/parts";
 import { readReport } from "../src/columns";
 import type { WrittenReport } from "../src/document";
 import { layoutOf } from "../src/layout";
@@ -20,9 +21,26 @@ function chartsOf(report: WrittenReport, query: string) {
   const view = readView(new URLSearchParams(query));
   const scene = sceneOf([readReport(report)]);
   const layout = layoutOf(scene, view);
-  return panelsOf(layout.lanes, true, (chart) => ["cpu", "disk", "server-cpu"].includes(chart)).panels.map(
-    ({ title, curves, unknown }) => ({ title, labels: curves.map(({ label }) => label), unknown }),
-  );
+  const { panels } = panelsOf(scene, layout, (chart) => SHOWN.includes(chart));
+  // Whatever is drawn, no two curves of a chart look alike.
+  for (const { title, curves } of panels) expectDistinct(title, curves);
+  return panels.map(({ title, curves, unknown }) => ({
+    title,
+    labels: curves.map(({ label }) => label),
+    unknown,
+  }));
+}
+
+const SHOWN = ["cpu", "disk", "server-cpu", "driver-cpu", "throughput"];
+
+/** Curves differ in label, in colour and in mark; areas, which have no marks, in tint. */
+function expectDistinct(title: string, curves: TimeCurve[]): void {
+  if (curves.length < 2) return;
+  expect(new Set(curves.map(({ label }) => label)).size, title).toBe(curves.length);
+  expect(new Set(curves.map(({ colour, tint }) => `${colour} ${tint}`)).size, title).toBe(curves.length);
+  if (curves.some(({ tint }) => tint !== undefined)) return;
+  expect(new Set(curves.map(({ mark }) => mark ?? null)).size, title).toBe(curves.length);
+  for (const { mark } of curves) expect(mark, title).toBeDefined();
 }
 
 test("what is read of a machine is drawn once for all targets on it", () => {
@@ -50,6 +68,37 @@ test("on the steps of targets that took turns each has its own turns of the mach
   expect(charts.filter(({ title }) => title.startsWith("CPU, "))).toHaveLength(2);
   const inTime = chartsOf(onOneHost(false), "axis=time");
   expect(inTime.filter(({ title }) => title.startsWith("CPU, "))).toHaveLength(1);
+});
+
+test("machines beside each other have the looks of their first targets, and one alone has none of a target's", () => {
+  const colours = (report: WrittenReport, query: string) => {
+    const scene = sceneOf([readReport(report)]);
+    const layout = layoutOf(scene, readView(new URLSearchParams(query)));
+    const { panels } = panelsOf(scene, layout, (chart) => chart === "disk");
+    return panels[0]?.curves.map(({ colour, mark }) => [colour, mark]);
+  };
+  expect(colours(onOneHost(false), "axis=step")).toEqual([
+    ["series-1", "circle"],
+    ["series-2", "square"],
+  ]);
+  expect(colours(onOneHost(true), "axis=time")).toEqual([["ink", undefined]]);
+});
+
+test("dyno is told apart on the machines of several runs", () => {
+  const runs = ["one", "other"].map((name) => {
+    const report = onOneHost(true);
+    const [told] = report.timelines;
+    const { t_s = [] } = told?.metrics[0] ?? {};
+    const values = t_s.map(() => 0.5);
+    const cpu = { source: "driver", key: "driver_cpu_cores", unit: "cores", t_s, values };
+    told?.metrics.push(cpu);
+    return readReport({ ...report, run: { ...report.run, name } });
+  });
+  const scene = sceneOf(runs);
+  const layout = layoutOf(scene, readView(new URLSearchParams("axis=time")));
+  const { panels } = panelsOf(scene, layout, (chart) => chart === "driver-cpu");
+  expect(panels[0]?.curves.map(({ label }) => label)).toEqual(["dyno of one", "dyno of other"]);
+  expectDistinct("driver", panels[0]?.curves ?? []);
 });
 
 test("machines of their own are drawn by themselves", () => {

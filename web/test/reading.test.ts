@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { panelsOf } from "../src/charts/panels";
 import { readReport } from "../src/columns";
-import type { Finding, Series, Timeline } from "../src/document";
+import type { Finding, Report, Series, Timeline } from "../src/document";
 import { layoutOf } from "../src/layout";
 import {
   arrivalText,
@@ -15,7 +15,7 @@ import {
   repeatsOf,
   runningText,
 } from "../src/reading";
-import { sceneOf } from "../src/scene";
+import { type Lane, sceneOf } from "../src/scene";
 import { readView } from "../src/state";
 import { duelReport } from "./duel";
 import { subject, syntheticReport } from "./fixture";
@@ -135,12 +135,13 @@ test("stages are named as they were run", () => {
 });
 
 describe("panels over time", () => {
-  const panels = (one = report) =>
-    panelsOf(
-      sceneOf([one]).lanes.map((lane) => ({ lane, placing: null })),
-      false,
-      () => true,
-    );
+  const everything = (one: Report, change = (lane: Lane) => lane) => {
+    const scene = sceneOf([one]);
+    const placed = (lanes: Lane[]) => lanes.map((lane) => ({ lane: change(lane), placing: null }));
+    const shown = { lanes: placed(scene.streams), targets: placed(scene.lanes) };
+    return panelsOf(scene, shown, () => true);
+  };
+  const panels = (one = report) => everything(one);
   const named = (id: string, one = report) => panels(one).panels.find((panel) => panel.id === id);
   /** The report with other timelines; a clone would lose that columns are shared. */
   const having = (change: (timeline: Timeline) => Timeline) => ({
@@ -191,8 +192,7 @@ describe("panels over time", () => {
 
   test("of two targets have a curve for each, and say which is unknown and why", () => {
     const duel = readReport(duelReport({ steps: 3 }));
-    const lanes = sceneOf([duel]).lanes.map((lane) => ({ lane, placing: null }));
-    const { panels } = panelsOf(lanes, true, () => true);
+    const { panels } = everything(duel);
     const labels = (id: string) => panels.find((panel) => panel.id === id)?.curves.map(({ label }) => label);
     expect(labels("throughput")).toEqual(["pg", "my"]);
     expect(labels("table-event-indexes")).toEqual(["pg", "my"]);
@@ -202,16 +202,13 @@ describe("panels over time", () => {
     expect(panels.find(({ id }) => id === "cache")?.unknown).toEqual([
       "my: unknown, not told by this server, or not to this user",
     ]);
-    const unread = lanes.map(({ lane, placing }) => ({
-      lane: {
-        ...lane,
-        target: { ...lane.target, host_source: null },
-        timeline:
-          lane.label === "my" ? ({ ...lane.timeline, metrics: [] } as unknown as Timeline) : lane.timeline,
-      },
-      placing,
+    const unread = everything(duel, (lane) => ({
+      ...lane,
+      target: { ...lane.target, host_source: null },
+      timeline:
+        lane.label === "my" ? ({ ...lane.timeline, metrics: [] } as unknown as Timeline) : lane.timeline,
     }));
-    const cores = panelsOf(unread, true, () => true).panels.find(({ id }) => id === "server-cpu");
+    const cores = unread.panels.find(({ id }) => id === "server-cpu");
     expect(cores?.unknown).toEqual(["my: unknown, this server's host is not read"]);
   });
 });

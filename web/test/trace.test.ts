@@ -1,9 +1,43 @@
 import { describe, expect, test } from "vitest";
 import { onSteps, placed, placeOf, secondsOf, stepsOf, tookTurns } from "../src/align";
-import { extentOf, liesOn, nearestRow, trace } from "../src/charts/trace";
+import { extentOf, liesOn, markedRows, nearestRow, trace } from "../src/charts/trace";
 import { column, readReport } from "../src/columns";
 import type { StageResult } from "../src/document";
 import { duelReport } from "./duel";
+
+describe("the marks of a curve", () => {
+  const unknown = Number.NaN;
+  const marked = (y: number[], apart: number, index = 0) =>
+    markedRows(
+      y.map((_, row) => row * apart),
+      y,
+      [0, (y.length - 1) * apart],
+      96,
+      index,
+    );
+
+  test("stand on each piece of it, however short", () => {
+    expect(marked([1, 1, 1], 5)).toEqual([1]);
+    expect(marked([1], 5, 3)).toEqual([0]);
+    expect(marked([1, 1, unknown, unknown, unknown, unknown, unknown, unknown, unknown, 1, 1], 10)).toEqual([
+      1, 10,
+    ]);
+    const pieces = Array.from({ length: 8 }, () => [1, 1, 1, unknown, unknown, unknown]).flat();
+    expect(marked(pieces, 20)).toHaveLength(8);
+  });
+
+  test("are not crowded on many short pieces", () => {
+    const pieces = Array.from({ length: 100 }, () => [1, 1, unknown]).flat();
+    const rows = marked(pieces, 4);
+    expect(rows.length).toBeGreaterThan(9);
+    expect(rows.length).toBeLessThan(27);
+  });
+
+  test("are on none of what is out of sight", () => {
+    expect(markedRows([-50, -40, 10, 20], [1, 1, 1, 1], [0, 100], 96, 0)).toEqual([3]);
+    expect(markedRows([-50, -40], [1, 1], [0, 100], 96, 0)).toEqual([]);
+  });
+});
 
 describe("what is drawn of a curve", () => {
   const rows = 86_400;

@@ -110,6 +110,17 @@ export interface Curve {
   format: (value: number) => string;
 }
 
+type Percentile = "p50" | "p95" | "p99" | "p99.9" | "max";
+
+/** How percentiles of one load are told apart. */
+export const PERCENTILES: Record<Percentile, Pick<Curve, "colour" | "dash" | "mark">> = {
+  p50: { colour: "latency-1", mark: "circle" },
+  p95: { colour: "latency-2", mark: "square" },
+  p99: { colour: "latency-3", dash: [7, 3], mark: "triangle" },
+  "p99.9": { colour: "latency-4", dash: [2, 2], mark: "diamond" },
+  max: { colour: "latency-4", dash: [2, 2], mark: "diamond" },
+};
+
 /** Names of curves with the values under the cursor. */
 export class Key {
   readonly element = el("span", { class: "key" });

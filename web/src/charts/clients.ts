@@ -4,11 +4,11 @@
 import uPlot from "uplot";
 import { loadOf } from "../align";
 import type { Estimate, Peak, Percentiles, Saturation, StageResult } from "../document";
-import { count, latency, latencyTick, long, relativeError, short, tick } from "../format";
+import { count, counted, latency, latencyTick, long, relativeError, short, tick } from "../format";
 import { latencyOf } from "../reading";
-import type { Mark } from "../scene";
-import type { Colour, Palette } from "../theme";
-import { axis, axisFont, type ChartSpec, type Curve, faded, Key, write } from "./chart";
+import type { Look } from "../scene";
+import type { Palette } from "../theme";
+import { axis, axisFont, type ChartSpec, type Curve, faded, Key, PERCENTILES, write } from "./chart";
 import { drawMark } from "./marks";
 import { linearTicks, logRange, logTicks, niceMax, thinned } from "./scale";
 
@@ -18,14 +18,13 @@ export interface ClientsChart {
 }
 
 /** A ladder of one lane. */
-export interface Ladder {
+export interface Ladder extends Look {
   /** Empty where there is only one. */
   label: string;
-  colour: Colour;
-  dash: number[];
-  mark: Mark;
   rungs: StageResult[];
   hold: StageResult | null;
+  /** Whose load a rung or the hold stands at: its own, or that of the stage which it accompanied. */
+  stepOf: (stage: StageResult) => StageResult;
   peak: Peak | null;
   saturation: Saturation | null;
 }
@@ -34,6 +33,17 @@ export interface Ladder {
 export function intervalOf({ peak }: Pick<Ladder, "peak">, { id, throughput }: StageResult): Estimate | null {
   if (throughput?.half_width == null) return null;
   return peak?.stage === id && peak.throughput.half_width === null ? null : throughput;
+}
+
+/** The least and the most clients of those that cannot be told from the peak, which are shaded. Of a rate, clients say nothing. */
+export function shadedOf({ peak, rungs }: Pick<Ladder, "peak" | "rungs">): [number, number] | null {
+  const alike = peak?.clients_indistinguishable ?? [];
+  const isOfRate = rungs.find(({ id }) => id === peak?.stage)?.arrival === "open";
+  return alike.length < 2 || isOfRate ? null : [Math.min(...alike), Math.max(...alike)];
+}
+
+function loadAt({ stepOf }: Ladder, stage: StageResult): number {
+  return loadOf(stepOf(stage));
 }
 
 /** Intervals of more rungs than this are drawn as a band. */
@@ -48,7 +58,6 @@ type Values = (number | null)[];
 interface Line extends Curve {
   ladder: Ladder;
   values: Values;
-  marked: boolean;
 }
 
 /** TPS from zero with 95 % intervals; peaks and saturations marked, holds as diamonds. */
@@ -59,19 +68,16 @@ export function throughputAgainstLoad(ladders: Ladder[]): ClientsChart {
       ...lookOf(ladder, alone),
       ladder,
       values: ladder.rungs.map((rung) => rung.throughput?.mean ?? null),
-      marked: true,
       width: 2,
       format: long,
     }),
   );
-  const tops = ladders.flatMap(({ rungs, hold }) => [
-    // What is not known to within a factor of two does not stretch the axis.
-    ...rungs.map(({ throughput: own }) => {
-      const mean = own?.mean ?? 0;
-      return mean + Math.min(own?.half_width ?? 0, mean);
-    }),
-    hold?.throughput?.mean ?? 0,
-  ]);
+  const stages = ladders.flatMap(({ rungs, hold }) => [...rungs, ...(hold === null ? [] : [hold])]);
+  // What is not known to within a factor of two does not stretch the axis.
+  const tops = stages.map(({ throughput: own }) => {
+    const mean = own?.mean ?? 0;
+    return mean + Math.min(own?.half_width ?? 0, mean);
+  });
   const top = niceMax(Math.max(...tops) * 1.06);
   const key = new Key(lines.map((line) => ({ ...line, label: alone ? "" : line.label })));
   const drawn = {
@@ -80,7 +86,10 @@ export function throughputAgainstLoad(ladders: Ladder[]): ClientsChart {
     ticks: () => linearTicks(top, 5),
     write: tick,
     intervals: true,
-    read: (line: Line, index: number) => readThroughput(line.ladder, line.ladder.rungs[index]),
+    read: ({ ladder }: Line, load: number, index: number) => {
+      const parts = [readRung(ladder, ladder.rungs[index]), readHold(ladder, load)];
+      return parts.filter((part) => part !== null).join(", ") || null;
+    },
   };
   return { spec: againstLoad(ladders, drawn, key), key };
 }
@@ -95,19 +104,12 @@ export function latencyAgainstLoad(ladders: Ladder[]): ClientsChart {
     ladder: Ladder,
     name: keyof Percentiles & ("p50_us" | "p99_us" | "p999_us"),
     look: Pick<Curve, "label" | "colour"> & Partial<Curve>,
-  ): Line => ({
-    width: 1.75,
-    format: latency,
-    ...look,
-    ladder,
-    values: of(ladder, name),
-    marked: !alone,
-  });
+  ): Line => ({ width: 1.75, format: latency, ...look, ladder, values: of(ladder, name) });
   const lines = alone
     ? [
-        line(only, "p50_us", { label: "p50", colour: "latency-1", width: 2 }),
-        line(only, "p99_us", { label: "p99", colour: "latency-2", dash: [7, 3] }),
-        line(only, "p999_us", { label: "p99.9", colour: "latency-3", width: 1.5, dash: [2, 3] }),
+        line(only, "p50_us", { label: "p50", ...PERCENTILES.p50 }),
+        line(only, "p99_us", { label: "p99", ...PERCENTILES.p99 }),
+        line(only, "p999_us", { label: "p99.9", ...PERCENTILES["p99.9"] }),
       ]
     : ladders.map((ladder) => line(ladder, "p99_us", lookOf(ladder, false)));
   const values = lines.flatMap((one) => one.values.filter((value) => value !== null));
@@ -119,7 +121,7 @@ export function latencyAgainstLoad(ladders: Ladder[]): ClientsChart {
     ticks: () => logTicks(low, high, 8),
     write: latencyTick,
     intervals: false,
-    read: (one: Line, index: number) => {
+    read: (one: Line, _load: number, index: number) => {
       const value = one.values[index];
       return value == null ? null : latency(value);
     },
@@ -133,29 +135,49 @@ interface LoadChart {
   ticks: () => number[];
   write: (value: number) => string;
   intervals: boolean;
-  read: (line: Line, index: number) => string | null;
+  /** What a line has at a load, and the place of its rung there. */
+  read: (line: Line, load: number, index: number) => string | null;
+}
+
+/** What the axis of load counts. */
+interface LoadUnit {
+  isRate: boolean;
+  /** The series whose clients or rate it is, where that is another one. */
+  of: string | null;
+}
+
+function unitOf(ladders: Ladder[]): LoadUnit {
+  const steps = ladders.flatMap(({ rungs, stepOf }) => rungs.map((rung) => ({ rung, step: stepOf(rung) })));
+  return {
+    isRate: steps.some(({ step }) => step.arrival === "open"),
+    of: steps.find(({ rung, step }) => rung !== step)?.step.series ?? null,
+  };
 }
 
 function againstLoad(ladders: Ladder[], chart: LoadChart, key: Key): ChartSpec {
-  const loads = [...new Set(ladders.flatMap(({ rungs }) => rungs.map(loadOf)))].sort((a, b) => a - b);
-  const holds = ladders.flatMap(({ hold }) =>
-    hold?.throughput == null || !chart.intervals ? [] : loadOf(hold),
+  const ascending = (all: number[]) => [...new Set(all)].sort((a, b) => a - b);
+  const rungLoads = ascending(ladders.flatMap((ladder) => ladder.rungs.map((rung) => loadAt(ladder, rung))));
+  const holds = ladders.flatMap((ladder) =>
+    isHeld(ladder.hold) && chart.intervals ? loadAt(ladder, ladder.hold) : [],
   );
-  const open = ladders.some(({ rungs }) => rungs.some((rung) => rung.arrival === "open"));
-  const rows = chart.lines.map((line) => {
-    const at = new Map(line.ladder.rungs.map((rung, index) => [loadOf(rung), index]));
+  const loads = ascending([...rungLoads, ...holds]);
+  const unit = unitOf(ladders);
+  const rows = chart.lines.map(({ ladder }) => {
+    const at = new Map(ladder.rungs.map((rung, index) => [loadAt(ladder, rung), index]));
     return loads.map((load) => at.get(load) ?? -1);
   });
+  const [only] = ladders;
+  const shaded = ladders.length === 1 && only !== undefined ? shadedOf(only) : null;
   const saturated = ladders.filter((ladder) => ladder.saturation !== null);
-  const alonePeak = ladders.length === 1 && saturated.length === 0 ? (ladders[0]?.peak ?? null) : null;
+  const alonePeak = ladders.length === 1 && saturated.length === 0 ? (only?.peak ?? null) : null;
   const heads = Math.max(alonePeak === null ? 0 : 1, saturated.length);
   const draw = (palette: Palette) => ({
     options: {
       padding: [8 + heads * 14, 18, 0, 0] as uPlot.Padding,
       cursor: { y: false, drag: { x: false, y: false, setScale: false }, points: { show: false } },
-      scales: { x: loadScale([...loads, ...holds]), y: chart.y },
+      scales: { x: loadScale(loads), y: chart.y },
       axes: [
-        loadAxis(palette, loads, open),
+        loadAxis(palette, rungLoads, unit),
         axis(palette, {
           size: 56,
           splits: chart.ticks,
@@ -167,7 +189,8 @@ function againstLoad(ladders: Ladder[], chart: LoadChart, key: Key): ChartSpec {
       hooks: {
         drawClear: [
           (plot: uPlot) => {
-            if (alonePeak !== null) markPeak(plot, alonePeak, rungOf(ladders[0], alonePeak), palette);
+            if (shaded !== null) shade(plot, shaded, palette);
+            if (alonePeak !== null) markPeak(plot, alonePeak, rungOf(only, alonePeak), palette);
             for (const ladder of saturated) markSaturation(plot, ladder, palette);
           },
         ],
@@ -175,7 +198,7 @@ function againstLoad(ladders: Ladder[], chart: LoadChart, key: Key): ChartSpec {
           (plot: uPlot) => {
             for (const line of chart.lines) drawLine(plot, line, chart.intervals, palette);
             if (chart.intervals) for (const ladder of ladders) drawHold(plot, ladder, palette);
-            if (alonePeak !== null) labelPeak(plot, alonePeak, rungOf(ladders[0], alonePeak), palette);
+            if (alonePeak !== null) labelPeak(plot, alonePeak, rungOf(only, alonePeak), palette);
             for (const [index, ladder] of saturated.entries())
               labelSaturation(plot, ladder, index, heads, palette);
           },
@@ -184,11 +207,12 @@ function againstLoad(ladders: Ladder[], chart: LoadChart, key: Key): ChartSpec {
           (plot: uPlot) => {
             const at = plot.cursor.idx;
             const inside = (plot.cursor.left ?? -1) >= 0 && at != null;
+            const here = inside ? (loads[at] ?? 0) : 0;
             const texts = chart.lines.map((line, index) =>
-              inside ? chart.read(line, rows[index]?.[at] ?? -1) : null,
+              inside ? chart.read(line, here, rows[index]?.[at] ?? -1) : null,
             );
             const first = texts.findIndex((text) => text !== null);
-            const load = inside ? `${loadWords(loads[at] ?? 0, open)}: ` : "";
+            const load = inside ? `${loadWords(here, unit)}: ` : "";
             key.show(texts.map((text, index) => (index === first && text !== null ? load + text : text)));
           },
         ],
@@ -208,16 +232,15 @@ function lookOf(ladder: Ladder, alone: boolean): Pick<Line, "label" | "colour" |
   return { label: ladder.label, colour: ladder.colour, dash: alone ? [] : ladder.dash, mark: ladder.mark };
 }
 
-function loadWords(load: number, open: boolean): string {
-  if (open) return `${long(load)}/s`;
-  return `${count(load)} client${load === 1 ? "" : "s"}`;
+function loadWords(load: number, { isRate, of }: LoadUnit): string {
+  return `${isRate ? `${long(load)}/s` : counted(load, "client")}${of === null ? "" : ` of ${of}`}`;
 }
 
 function positive(value: number | undefined): number | null {
   return value !== undefined && value > 0 ? value : null;
 }
 
-function readThroughput(ladder: Ladder, rung: StageResult | undefined): string | null {
+function readRung(ladder: Ladder, rung: StageResult | undefined): string | null {
   if (rung === undefined) return null;
   if (rung.throughput === null) return "unknown";
   const figure = `${long(rung.throughput.mean)} TPS`;
@@ -226,6 +249,17 @@ function readThroughput(ladder: Ladder, rung: StageResult | undefined): string |
   return known === null
     ? `${figure}, the best of ${ladder.rungs.length}`
     : `${figure} ${relativeError(known)}`;
+}
+
+function readHold(ladder: Ladder, load: number): string | null {
+  const { hold } = ladder;
+  if (!isHeld(hold) || loadAt(ladder, hold) !== load) return null;
+  return `held ${long(hold.throughput.mean)} TPS ${relativeError(hold.throughput)}`;
+}
+
+/** A hold that is drawn: its load does not change, and its throughput is known. */
+export function isHeld(hold: StageResult | null): hold is StageResult & { throughput: Estimate } {
+  return hold?.kind === "hold" && hold.throughput !== null;
 }
 
 /** Steps of one size stand on a linear axis, factors on a logarithmic one. */
@@ -246,9 +280,10 @@ export function inSteps(loads: number[]): boolean {
   return Math.max(...gaps) <= Math.min(...gaps) * 3 || gaps.length > 12;
 }
 
-function loadAxis(palette: Palette, loads: number[], open: boolean): uPlot.Axis {
+function loadAxis(palette: Palette, loads: number[], { isRate, of }: LoadUnit): uPlot.Axis {
+  const whose = of === null ? "" : ` of ${of}`;
   return axis(palette, {
-    label: open ? "transactions per second that were asked for" : "clients",
+    label: `${isRate ? "transactions per second that were asked for" : "clients"}${whose}`,
     labelFont: axisFont(11),
     labelSize: 18,
     labelGap: 0,
@@ -278,7 +313,7 @@ function drawLine(plot: uPlot, line: Line, intervals: boolean, palette: Palette)
     const value = line.values[index];
     return value == null
       ? []
-      : [{ rung, x: plot.valToPos(loadOf(rung), "x", true), y: plot.valToPos(value, "y", true) }];
+      : [{ x: plot.valToPos(loadAt(line.ladder, rung), "x", true), y: plot.valToPos(value, "y", true) }];
   });
   ctx.save();
   if (intervals) drawIntervals(plot, line.ladder, colour);
@@ -296,44 +331,54 @@ function drawLine(plot: uPlot, line: Line, intervals: boolean, palette: Palette)
   let next = Number.NEGATIVE_INFINITY;
   for (const { x, y } of points) {
     if (points.length > BARS_MAX && x < next) continue;
-    const radius = (line.marked ? 3.8 : 2.6) * unit;
-    drawMark(
-      ctx,
-      line.marked ? (line.mark ?? "circle") : "circle",
-      { x, y, radius },
-      { fill: colour, edge: palette("ground") },
-    );
+    const at = { x, y, radius: 3.8 * unit };
+    drawMark(ctx, line.mark ?? "circle", at, { fill: colour, edge: palette("ground") });
     next = x + MARKS_APART * unit;
   }
+}
+
+/** Where an interval stands on a canvas. */
+interface Bar {
+  x: number;
+  low: number;
+  high: number;
+}
+
+function barOf(plot: uPlot, load: number, known: Estimate | null): Bar[] {
+  if (known?.half_width == null) return [];
+  return [
+    {
+      x: plot.valToPos(load, "x", true),
+      low: plot.valToPos(Math.max(0, known.mean - known.half_width), "y", true),
+      high: plot.valToPos(known.mean + known.half_width, "y", true),
+    },
+  ];
 }
 
 /** Bars for few rungs, a band for many. */
 function drawIntervals(plot: uPlot, ladder: Ladder, colour: string): void {
   const { ctx } = plot;
-  const unit = uPlot.pxRatio;
-  const bars = ladder.rungs.flatMap((rung) => {
-    const known = intervalOf(ladder, rung);
-    if (known?.half_width == null) return [];
-    return [
-      {
-        x: plot.valToPos(loadOf(rung), "x", true),
-        low: plot.valToPos(Math.max(0, known.mean - known.half_width), "y", true),
-        high: plot.valToPos(known.mean + known.half_width, "y", true),
-      },
-    ];
-  });
-  ctx.beginPath();
-  if (bars.length > BARS_MAX) {
-    for (const { x, high } of bars) ctx.lineTo(x, high);
-    for (const { x, low } of bars.toReversed()) ctx.lineTo(x, low);
-    ctx.fillStyle = faded(colour, 0.18);
-    ctx.fill();
+  const bars = ladder.rungs.flatMap((rung) => barOf(plot, loadAt(ladder, rung), intervalOf(ladder, rung)));
+  if (bars.length <= BARS_MAX) {
+    drawBars(plot, bars, 4, colour);
     return;
   }
+  ctx.beginPath();
+  for (const { x, high } of bars) ctx.lineTo(x, high);
+  for (const { x, low } of bars.toReversed()) ctx.lineTo(x, low);
+  ctx.fillStyle = faded(colour, 0.18);
+  ctx.fill();
+}
+
+/** Bars with ends so many CSS pixels wide to each side. */
+function drawBars(plot: uPlot, bars: Bar[], half: number, colour: string): void {
+  const { ctx } = plot;
+  const unit = uPlot.pxRatio;
+  ctx.beginPath();
   for (const { x, low, high } of bars) {
     for (const y of [low, high]) {
-      ctx.moveTo(x - 4 * unit, y);
-      ctx.lineTo(x + 4 * unit, y);
+      ctx.moveTo(x - half * unit, y);
+      ctx.lineTo(x + half * unit, y);
     }
     ctx.moveTo(x, low);
     ctx.lineTo(x, high);
@@ -361,19 +406,18 @@ function rungOf(ladder: Ladder | undefined, peak: Peak): StageResult | undefined
   return ladder?.rungs.find(({ id }) => id === peak.stage);
 }
 
-/** A line at the peak, and a band over the clients whose throughput cannot be told from it. */
-function markPeak(plot: uPlot, peak: Peak, rung: StageResult | undefined, palette: Palette): void {
+/** A band over the clients whose throughput cannot be told from the peak. */
+function shade(plot: uPlot, shaded: [number, number], palette: Palette): void {
   const { ctx, bbox } = plot;
-  // Of a rate, the clients say nothing.
-  const alike = rung?.arrival === "open" ? [] : peak.clients_indistinguishable;
-  if (alike.length > 1) {
-    const from = plot.valToPos(Math.min(...alike), "x", true);
-    const to = plot.valToPos(Math.max(...alike), "x", true);
-    ctx.save();
-    ctx.fillStyle = palette("band-hold");
-    ctx.fillRect(from, bbox.top, to - from, bbox.height);
-    ctx.restore();
-  }
+  const [from = 0, to = 0] = shaded.map((load) => plot.valToPos(load, "x", true));
+  ctx.save();
+  ctx.fillStyle = palette("band-hold");
+  ctx.fillRect(from, bbox.top, to - from, bbox.height);
+  ctx.restore();
+}
+
+/** A line at the peak. */
+function markPeak(plot: uPlot, peak: Peak, rung: StageResult | undefined, palette: Palette): void {
   const load = rung === undefined ? peak.clients : loadOf(rung);
   upright(plot, load, { colour: palette("muted"), dash: [3, 3], width: 1 });
 }
@@ -415,10 +459,14 @@ function label(plot: uPlot, text: string, load: number, above: number, colour: s
   write(plot, text, within, bbox.top - above * uPlot.pxRatio, { colour, align: "center", bold: true });
 }
 
-function drawHold(plot: uPlot, { hold, colour }: Ladder, palette: Palette): void {
-  if (hold?.throughput == null || hold.kind !== "hold") return;
+/** A diamond, and its interval with ends that are wider than those of a rung at the same load. */
+function drawHold(plot: uPlot, ladder: Ladder, palette: Palette): void {
+  const { hold, colour } = ladder;
+  if (!isHeld(hold)) return;
   const { ctx } = plot;
-  const x = plot.valToPos(loadOf(hold), "x", true);
+  const load = loadAt(ladder, hold);
+  drawBars(plot, barOf(plot, load, hold.throughput), 7, palette(colour));
+  const x = plot.valToPos(load, "x", true);
   const y = plot.valToPos(hold.throughput.mean, "y", true);
   const r = 6 * uPlot.pxRatio;
   ctx.save();

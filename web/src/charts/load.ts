@@ -2,8 +2,8 @@
 
 import type { Column, Series } from "../document";
 import { latency, long } from "../format";
-import { seriesColour } from "../reading";
-import type { Curve } from "./chart";
+import { lookAt } from "../scene";
+import { type Curve, PERCENTILES } from "./chart";
 import {
   curveOf,
   known,
@@ -16,7 +16,7 @@ import {
   unknownOf,
 } from "./parts";
 
-/** Series whose throughput differs by more than this stand on axes of their own. */
+/** Series of a target whose throughput differs by more than this stand on axes of their own. */
 const OWN_AXIS_RATIO = 4;
 const WIDE = { wide: true };
 
@@ -28,9 +28,10 @@ export function throughput(lanes: PlacedLane[], several: boolean): Panel {
     if (found === null || values === undefined) return [];
     return [curveOf(found.x, values, { ...look(lane.lane), width: 1.75, format: long })];
   });
+  const ofOneTarget = new Set(lanes.map(({ lane }) => lane.of)).size === 1;
   return panel("throughput", "Throughput", "TPS", "load", {
     ...WIDE,
-    curves,
+    curves: ofOneTarget ? onOwnAxes(curves) : curves,
     unknown: unknownOf(
       lanes,
       lanes.filter(({ lane }) => curves.some(({ label }) => label === lane.label)),
@@ -40,8 +41,17 @@ export function throughput(lanes: PlacedLane[], several: boolean): Panel {
   });
 }
 
-/** A target alone: its series have the colours, and an axis each where they differ much. */
-export function bySeries({ lane, placing }: PlacedLane): TimeCurve[] {
+/** Those that are much lower than the highest stand on the axis on the right. */
+function onOwnAxes(curves: TimeCurve[]): TimeCurve[] {
+  const greatest = (column: Column) => column.reduce((most, value) => (value > most ? value : most), 0);
+  const tallest = Math.max(...curves.map(({ values }) => greatest(values)));
+  return curves.map((curve) =>
+    greatest(curve.values) * OWN_AXIS_RATIO < tallest ? { ...curve, side: "right" } : curve,
+  );
+}
+
+/** A target alone: its series have the looks. */
+function bySeries({ lane, placing }: PlacedLane): TimeCurve[] {
   const stages = new Map(lane.report.stages.map((stage) => [stage.id, stage]));
   const series = lane.report.series.filter((candidate) => candidate.target === lane.target.name);
   const belongs = (id: number, one: Series) =>
@@ -49,23 +59,12 @@ export function bySeries({ lane, placing }: PlacedLane): TimeCurve[] {
   const found = loadColumns({ lane, placing }, (load) =>
     series.map((one) => load.tps.map((tps, row) => (belongs(load.stage[row] ?? -1, one) ? tps : Number.NaN))),
   );
-  const greatest = (column: Column) => column.reduce((most, value) => (value > most ? value : most), 0);
-  const tallest = Math.max(...(found?.columns ?? []).map(greatest));
   return series.flatMap((one, index): TimeCurve[] => {
     const values = found?.columns[index];
     if (found === null || values === undefined || !known(values)) return [];
-    const own = {
-      label: one.name,
-      colour: seriesColour(lane.report, one),
-      width: 1.75,
-      fill: 0.1,
-      format: long,
-    };
+    const { colour, mark } = lookAt(index);
     return [
-      {
-        ...curveOf(found.x, values, own),
-        side: greatest(values) * OWN_AXIS_RATIO < tallest ? "right" : "left",
-      },
+      curveOf(found.x, values, { label: one.name, colour, mark, width: 1.75, fill: 0.1, format: long }),
     ];
   });
 }
@@ -77,12 +76,6 @@ export function latencyPanel(
   of: "p50_us" | "p99_us" = "p99_us",
 ): Panel {
   const positive = (column: Column) => column.map((value) => (value > 0 ? value : Number.NaN));
-  const looks: [string, Partial<Curve>][] = [
-    ["p50", { colour: "latency-1", width: 2 }],
-    ["p95", { colour: "latency-2", width: 1.5 }],
-    ["p99", { colour: "latency-2", width: 1.5, dash: [6, 3] }],
-    ["max", { colour: "latency-3", width: 1.25, dash: [2, 3] }],
-  ];
   const curves = lanes.flatMap((lane) => {
     const found = loadColumns(lane, (load) =>
       (several ? [load[of]] : [load.p50_us, load.p95_us, load.p99_us, load.max_us]).map(positive),
@@ -94,8 +87,8 @@ export function latencyPanel(
       );
     }
     return found.columns.map((values, index): TimeCurve => {
-      const [label, own] = looks[index] ?? ["", {}];
-      return curveOf(found.x, values, { label, colour: "series-1", format: latency, ...own });
+      const label = (["p50", "p95", "p99", "max"] as const)[index] ?? "max";
+      return curveOf(found.x, values, { label, width: 1.5, format: latency, ...PERCENTILES[label] });
     });
   });
   const title = several ? `Latency, ${of === "p99_us" ? "p99" : "p50"}` : "Latency";

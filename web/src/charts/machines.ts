@@ -4,8 +4,7 @@
 
 import type { Placing } from "../align";
 import type { Lane } from "../scene";
-import type { Curve } from "./chart";
-import { look, type PlacedLane } from "./parts";
+import { type CurveLook, look, type PlacedLane } from "./parts";
 
 /** A machine, and the lanes that it is the server's (or the driver's) host of; `of` is null for a target by itself. */
 export interface Machine {
@@ -52,17 +51,16 @@ export function alone(placedLane: PlacedLane): Machine {
   return { of: null, placedLane, lanes: [placedLane.lane] };
 }
 
-/** A machine of several targets, or of a target and something else, has none of their colours. */
-export function lookOf({
-  of,
-  placedLane,
-  lanes,
-}: Machine): Pick<Curve, "label" | "colour" | "dash" | "mark"> {
-  const own = look(placedLane.lane);
-  if (of === "host" && lanes.length === 1 && isShared(placedLane.lane))
-    return { ...own, label: `host of ${own.label}`, colour: "ink" };
-  if (lanes.length === 1) return own;
-  return { label: of === "driver" ? "dyno" : namesOf(lanes), colour: "ink" };
+/**
+ * A machine of several targets, or of a target and something else, has none of their colours; but beside others it has the
+ * look of its first target, which no other machine has.
+ */
+export function lookOf({ of, placedLane: { lane }, lanes }: Machine, isOnly: boolean): CurveLook {
+  const own = look(lanes[0] ?? lane);
+  if (lanes.length === 1 && !(of === "host" && isShared(lane))) return own;
+  const dyno = isOnly ? "dyno" : `dyno of ${lane.report.run.name}`;
+  const label = of === "driver" ? dyno : lanes.length > 1 ? namesOf(lanes) : `host of ${own.label}`;
+  return isOnly ? { label, colour: "ink" } : { ...own, label };
 }
 
 /** `pg`, `pg and my`, `a, b and c`. */

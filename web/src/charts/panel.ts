@@ -10,7 +10,7 @@ import { drawMark } from "./marks";
 import type { Panel, TimeCurve } from "./parts";
 import { linearTicks, logRange, logTicks, niceMax } from "./scale";
 import { drawBands } from "./stages";
-import { extentOf, liesOn, nearestRow, type Trace, trace } from "./trace";
+import { extentOf, liesOn, markedRows, nearestRow, type Trace, trace } from "./trace";
 import { AXIS_WIDTH, pointTo, type TimeView, zoomTo } from "./view";
 
 /** Of the axis on the right, which only ever counts transactions. */
@@ -297,16 +297,13 @@ function pathsOf(
 }
 
 /** The curve's mark now and then, at other places than those of the curves beside it. */
-function drawMarks(plot: uPlot, { x, y }: Trace, curve: TimeCurve, index: number, palette: Palette): void {
-  const every = MARK_EVERY * uPlot.pxRatio;
+function drawMarks(plot: uPlot, points: Trace, curve: TimeCurve, index: number, palette: Palette): void {
   const colours = { fill: palette(curve.colour), edge: palette("ground") };
-  let next = plot.bbox.left + every * (0.3 + (index % 4) * 0.22);
-  for (let row = 0; row < x.length; row += 1) {
-    const value = y[row] ?? Number.NaN;
-    const left = plot.valToPos(x[row] ?? 0, "x", true);
-    if (Number.isNaN(value) || left < next) continue;
-    const at = { x: left, y: plot.valToPos(value, curve.side, true), radius: 3.6 * uPlot.pxRatio };
+  const { left, width } = plot.bbox;
+  const lefts = points.x.map((at) => plot.valToPos(at, "x", true));
+  for (const row of markedRows(lefts, points.y, [left, left + width], MARK_EVERY * uPlot.pxRatio, index)) {
+    const top = plot.valToPos(points.y[row] ?? 0, curve.side, true);
+    const at = { x: lefts[row] ?? 0, y: top, radius: 3.6 * uPlot.pxRatio };
     if (curve.mark !== undefined) drawMark(plot.ctx, curve.mark, at, colours);
-    next = Math.max(next + every, left + every * 0.5);
   }
 }

@@ -5,9 +5,8 @@
 import { placed } from "../align";
 import type { Metric } from "../document";
 import { bytes, bytesPerSecond, cores, latency, long, share } from "../format";
-import { isFirst, type Lane } from "../scene";
+import type { Lane, Scene } from "../scene";
 import type { Colour } from "../theme";
-import type { Curve } from "./chart";
 import { failed, latencyPanel, pool, poolFigure, throughput } from "./load";
 import { alone, lookOf, type Machine, machineOf, machinesOf, namesOf } from "./machines";
 import {
@@ -21,6 +20,7 @@ import {
   type Part,
 } from "./metrics";
 import {
+  type CurveLook,
   curveOf,
   known,
   type Panel,
@@ -40,16 +40,23 @@ export interface Drawn {
 
 /** Classes of waits, or tables, that are drawn; the rest would only be noise. */
 const LABELS_MAX = 6;
+/** Each of them has another tint of one colour. */
+const TINT_STEP = 0.15;
 
+/** What is shown; what is read of a server is that of all its streams, and drawn once for its target. */
+export interface Shown {
+  lanes: PlacedLane[];
+  targets: PlacedLane[];
+}
+
+/** The charts of a scene, of which some lanes may be hidden. */
 export function panelsOf(
-  streams: PlacedLane[],
-  severalStreams: boolean,
+  scene: Pick<Scene, "lanes" | "streams">,
+  { lanes: streams, targets: lanes }: Shown,
   shown: (chart: string) => boolean,
-  several = severalStreams,
 ): Drawn {
-  // What is read of a server is that of all its streams, and drawn once.
-  const lanes = streams.filter(({ lane }) => isFirst(lane));
-  const load = [streams, severalStreams] as const;
+  const several = scene.lanes.length > 1;
+  const load = [streams, scene.streams.length > 1] as const;
   const panels: Panel[] = [];
   const missing: string[] = [];
   const add = (title: string, made: Panel[], why: string | null) => {
@@ -171,7 +178,7 @@ function stack(
   return alike.map(({ part }, index) => ({
     label: part.label,
     colour: tinted ?? part.colour,
-    tint: tinted !== null ? Math.max(0.14, 0.85 - index * 0.2) : 0.75,
+    tint: tinted !== null ? 0.88 - index * TINT_STEP : 0.75,
     width: 0.75,
     format,
     x,
@@ -219,11 +226,7 @@ function tables(lanes: PlacedLane[], several: boolean): Panel[] {
 }
 
 function metricPanels(chart: MetricChart, lanes: PlacedLane[], several: boolean): Panel[] {
-  const of = (
-    part: Part,
-    placedLane: PlacedLane,
-    own: Pick<Curve, "label" | "colour" | "dash" | "mark">,
-  ): TimeCurve[] => {
+  const of = (part: Part, placedLane: PlacedLane, own: CurveLook): TimeCurve[] => {
     const metric = find(placedLane.lane, part.key);
     if (metric === undefined) return [];
     const { x, columns } = placed(metric.t_s, [metric.values], placedLane.placing, metric.unit === "bytes");
@@ -249,7 +252,10 @@ function metricPanels(chart: MetricChart, lanes: PlacedLane[], several: boolean)
     const whose = machineOf(part.key);
     const machines = whose === null ? lanes.map(alone) : machinesOf(lanes, whose);
     const drawn = machines.flatMap((machine) =>
-      of(part, machine.placedLane, lookOf(machine)).map((curve) => ({ curve, machine })),
+      of(part, machine.placedLane, lookOf(machine, machines.length === 1)).map((curve) => ({
+        curve,
+        machine,
+      })),
     );
     const told = lanes.filter(({ lane }) => drawn.some(({ machine }) => machine.lanes.includes(lane)));
     return make(

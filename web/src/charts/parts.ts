@@ -67,8 +67,11 @@ export function panel(
   };
 }
 
+/** What a curve is called and how it is told from the others of its chart. */
+export type CurveLook = Pick<Curve, "label" | "colour" | "dash" | "mark">;
+
 /** Seconds are too many for a dash to be seen as one: marks tell lanes apart here. */
-export function look(lane: Lane): Pick<Curve, "label" | "colour" | "dash" | "mark"> {
+export function look(lane: Lane): CurveLook {
   return { label: lane.label, colour: lane.colour, mark: lane.mark };
 }
 

@@ -74,6 +74,46 @@ function telling(y: Column, from: number, to: number): number[] {
   return [...new Set([first, last, low, high, unknown].filter((row) => row >= 0))].sort((a, b) => a - b);
 }
 
+/**
+ * The rows at which a curve has its mark: about `every` so many pixels, and one on each piece of it that is seen, unless there is
+ * one close before. Curves of other `index` begin elsewhere.
+ */
+export function markedRows(
+  lefts: number[],
+  y: number[],
+  [from, to]: [number, number],
+  every: number,
+  index: number,
+): number[] {
+  const rows: number[] = [];
+  let next = from + every * (0.3 + (index % 4) * 0.22);
+  for (const piece of piecesOf(lefts, y, [from, to])) {
+    const before = rows.length;
+    for (const row of piece) {
+      const left = lefts[row] ?? 0;
+      if (left < next) continue;
+      rows.push(row);
+      next = Math.max(next + every, left + every * 0.5);
+    }
+    const middle = piece[piece.length >> 1] ?? 0;
+    const last = rows.length === 0 ? Number.NEGATIVE_INFINITY : (lefts[rows.at(-1) ?? 0] ?? 0);
+    if (rows.length > before || (lefts[middle] ?? 0) - last < every * 0.5) continue;
+    rows.push(middle);
+    next = (lefts[middle] ?? 0) + every;
+  }
+  return rows;
+}
+
+/** Rows that hang together and are seen. */
+function piecesOf(lefts: number[], y: number[], [from, to]: [number, number]): number[][] {
+  const pieces: number[][] = [[]];
+  for (const [row, left] of lefts.entries()) {
+    if (Number.isNaN(y[row] ?? Number.NaN)) pieces.push([]);
+    else if (left >= from && left <= to) pieces.at(-1)?.push(row);
+  }
+  return pieces.filter((piece) => piece.length > 0);
+}
+
 /** Least and greatest known value that shows in a span; null where there is none. */
 export function extentOf(x: Column, y: Column, span: [number, number]): [number, number] | null {
   const [first, last] = rowsWithin(x, span);

@@ -27,14 +27,14 @@ import {
   isQuerySet,
   latencyName,
   latencyOf,
+  ledBy,
   metToTheEnd,
   peakAt,
   repeatsOf,
-  seriesColour,
   stageOf,
   standingFor,
 } from "../reading";
-import { type Lane, productOf, type Scene, seriesNames, seriesOfLane } from "../scene";
+import { drawnAs, type Lane, productOf, type Scene, seriesNames, seriesOfLane } from "../scene";
 import { placeOfFinding, severitySign } from "./findings";
 import { caveat, passesParts } from "./passes";
 
@@ -179,7 +179,7 @@ function answer(scene: Scene, lane: Lane, series: Series): HTMLElement {
   const hold = holdOf(report, series);
   const own = bySeverity(report.findings).filter((finding) => concerns(report, finding, series));
   const invalid = own.some((finding) => finding.severity === "invalid");
-  const colour = several ? lane.colour : seriesColour(report, series);
+  const look = drawnAs(scene, lane, series);
   const ofQueries = isQuerySet(report, series);
   const title = several ? lane.label : series.name;
   const card = el(
@@ -191,7 +191,7 @@ function answer(scene: Scene, lane: Lane, series: Series): HTMLElement {
     el(
       "header",
       {},
-      el(several ? "h3" : "h2", { class: "whose" }, several && signOf(lane), title),
+      el(several ? "h3" : "h2", { class: "whose" }, scene.streams.length > 1 && signOf(look), title),
       el(
         "span",
         { class: "workload" },
@@ -203,7 +203,7 @@ function answer(scene: Scene, lane: Lane, series: Series): HTMLElement {
     ofQueries ? [passesParts(report, series), othersLine(series)] : loadParts(report, series, hold),
     marks(own, (finding) => placeOfFinding(finding, lane, scene)),
   );
-  card.style.setProperty("--own", `var(--${colour})`);
+  card.style.setProperty("--own", `var(--${look.colour})`);
   return card;
 }
 
@@ -213,10 +213,17 @@ function loadParts(report: Report, series: Series, hold: StageResult | null): Ch
     figures(report, series),
     othersLine(series),
     repeatsLine(report, series),
-    peakLine(report, series, hold),
-    saturationLines(report, series),
+    ...ladderLines(report, series, hold),
     hold !== null && outcomes(hold),
   ];
+}
+
+/** What its ladder came to, or whose ladder it accompanied. */
+function ladderLines(report: Report, series: Series, hold: StageResult | null): Child[] {
+  const leader = ledBy(report, series);
+  if (leader !== null)
+    return [el("p", { class: "detail" }, `Its load stayed the same beside the ladder of ${leader}.`)];
+  return [peakLine(report, series, hold), saturationLines(report, series)];
 }
 
 /** What others had of the processors meanwhile, where that is seen at all. */

@@ -5,15 +5,17 @@ import type { Charts } from "../charts/chart";
 import {
   type ClientsChart,
   intervalOf,
+  isHeld,
   type Ladder,
   latencyAgainstLoad,
+  shadedOf,
   throughputAgainstLoad,
 } from "../charts/clients";
 import type { Peak, StageResult } from "../document";
 import { el, section } from "../dom";
 import { counted, latency, long, short } from "../format";
-import { askedText, holdOf, ladderOf, latencyName, latencyOf, metToTheEnd, seriesColour } from "../reading";
-import { type Lane, type Scene, seriesNames, seriesOfLane } from "../scene";
+import { askedText, holdOf, ladderOf, latencyName, latencyOf, metToTheEnd, stepOf } from "../reading";
+import { drawnAs, type Lane, type Scene, seriesNames, seriesOfLane } from "../scene";
 import type { View } from "../state";
 
 interface Placed {
@@ -115,14 +117,26 @@ function laddersOf(scene: Scene, view: View, name: string): Ladder[] {
   const several = scene.lanes.length > 1;
   return scene.lanes.flatMap((lane): Ladder[] => {
     const series = seriesOfLane(lane, name);
-    if (series === undefined || view.hidden.includes(lane.key)) return [];
+    if (series === undefined) return [];
+    const { key, colour, dash, mark } = drawnAs(scene, lane, series);
+    if (view.hidden.includes(key)) return [];
     const rungs = ladderOf(lane.report, series).filter((rung) => rung.throughput !== null);
     if (rungs.length === 0) return [];
     const { saturation } = series;
     const peak = metToTheEnd(lane.report, series) ? null : series.peak;
-    const look = several ? lane : { ...lane, label: "", colour: seriesColour(lane.report, series) };
-    const { label, colour, dash, mark } = look;
-    return [{ label, colour, dash, mark, rungs, hold: holdOf(lane.report, series), peak, saturation }];
+    return [
+      {
+        label: several ? lane.label : "",
+        colour,
+        dash,
+        mark,
+        rungs,
+        hold: holdOf(lane.report, series),
+        stepOf: (stage) => stepOf(lane.report, stage),
+        peak,
+        saturation,
+      },
+    ];
   });
 }
 
@@ -130,7 +144,12 @@ function pairOf(scene: Scene, name: string, ladders: Ladder[]): Figure[] {
   const form = JSON.stringify(
     ladders.map((ladder) => ({
       ...ladder,
-      rungs: ladder.rungs.map(({ id, throughput, complete }) => [id, throughput?.mean, complete]),
+      rungs: ladder.rungs.map((rung) => [
+        rung.id,
+        rung.throughput?.mean,
+        rung.complete,
+        ladder.stepOf(rung).id,
+      ]),
     })),
   );
   const [only] = ladders;
@@ -143,7 +162,7 @@ function pairOf(scene: Scene, name: string, ladders: Ladder[]): Figure[] {
       form,
       title: `${name}: throughput`,
       unit: throughputUnit(ladders),
-      words: alone ? aloneWords(only) : ladders.map((ladder) => besideWords(ladder)).join(" "),
+      words: (alone ? aloneWords(only) : ladders.map(besideWords).join(" ")) + heldWords(ladders),
       chart: throughputAgainstLoad(ladders),
     },
   ];
@@ -153,7 +172,7 @@ function pairOf(scene: Scene, name: string, ladders: Ladder[]): Figure[] {
       form,
       title: alone ? `${name}: latency` : `${name}: latency, p99`,
       unit: `${latencyName(first)}, log scale`,
-      words: alone ? latencyWords(only.rungs) : hiddenWords(scene, ladders),
+      words: alone ? latencyWords(only) : hiddenWords(scene, ladders),
       chart: latencyAgainstLoad(ladders),
     });
   }
@@ -168,23 +187,38 @@ function throughputUnit(ladders: Ladder[]): string {
   return known < rungs.length ? "TPS, with 95% intervals where known" : "TPS, with 95% intervals";
 }
 
-function rungText(stage: StageResult | undefined): string {
-  return stage === undefined ? "" : `${short(stage.throughput?.mean)} TPS at ${askedText(stage)}`;
+function rungText(ladder: Ladder, stage: StageResult | undefined): string {
+  return stage === undefined ? "" : `${short(stage.throughput?.mean)} TPS ${whereText(ladder, stage)}`;
 }
 
-function aloneWords({ rungs, peak, hold }: Ladder): string {
-  const cut = rungs.filter((rung) => !rung.complete).map(askedText);
-  const held = hold?.throughput == null || hold.kind !== "hold" ? "" : " The diamond is the hold.";
-  return throughputWords(rungs, peak) + (cut.length > 0 ? ` Cut short: ${cut.join(", ")}.` : "") + held;
+/** `at 8 clients`, `at 5,000/s`; of a load that stayed as it was `beside 8 clients of oltp`. */
+function whereText({ stepOf }: Ladder, stage: StageResult): string {
+  const step = stepOf(stage);
+  return step === stage ? `at ${askedText(stage)}` : `beside ${askedText(step)} of ${step.series}`;
 }
 
-function besideWords({ label, rungs, peak, saturation }: Ladder): string {
-  const top = peak === null ? rungText(rungs.at(-1)) : peakText(rungs, peak);
+function aloneWords(ladder: Ladder): string {
+  const cut = ladder.rungs.filter((rung) => !rung.complete).map((rung) => whereText(ladder, rung));
+  return throughputWords(ladder) + (cut.length > 0 ? ` Cut short: ${cut.join(", ")}.` : "");
+}
+
+function heldWords(ladders: Ladder[]): string {
+  const held = ladders.flatMap(({ hold }) => (isHeld(hold) ? [hold.throughput] : []));
+  if (held.length === 0) return "";
+  const known = held.some(({ half_width }) => half_width !== null) ? ", with its 95% interval" : "";
+  return ladders.length === 1 ? ` The diamond is the hold${known}.` : ` A diamond is a hold${known}.`;
+}
+
+function besideWords(ladder: Ladder): string {
+  const { label, rungs, peak, saturation } = ladder;
+  const top = peak === null ? rungText(ladder, rungs.at(-1)) : peakText(rungs, peak);
   const where =
     saturation === null
       ? "no saturation found"
       : `saturated at ${saturation.rate_per_s === null ? counted(saturation.clients, "client") : `${long(saturation.rate_per_s)}/s`}`;
-  return `${label}: from ${rungText(rungs[0])} to ${top}; ${where}.`;
+  // A load that stayed the same was not looked at for a saturation.
+  const own = rungs.every((rung) => ladder.stepOf(rung) === rung) ? `; ${where}` : "";
+  return `${label}: from ${rungText(ladder, rungs[0])} to ${top}${own}.`;
 }
 
 function peakText(rungs: StageResult[], peak: Peak): string {
@@ -208,22 +242,27 @@ function found(stage: StageResult | undefined): number | undefined {
   return stage === undefined ? undefined : latencyOf(stage)?.p99_us;
 }
 
-function throughputWords(rungs: StageResult[], peak: Peak | null): string {
+function throughputWords(ladder: Ladder): string {
+  const { rungs, peak } = ladder;
   const [first, last] = [rungs[0], rungs.at(-1)];
-  if (rungs.length === 1) return `${rungText(first)}.`;
-  if (peak === null) return `From ${rungText(first)} to ${rungText(last)}.`;
+  if (rungs.length === 1) return `${rungText(ladder, first)}.`;
+  if (peak === null) return `From ${rungText(ladder, first)} to ${rungText(ladder, last)}.`;
   const top = peakText(rungs, peak);
-  const alike = first?.arrival === "open" ? null : peak.indistinguishable_from;
-  const band = alike === null ? "" : ` Shaded: with ${alike} clients it cannot be told from the peak.`;
-  const after = last?.id === peak.stage ? "" : `; ${rungText(last)}`;
-  return `From ${rungText(first)} to the peak of ${top}${after}.${band}`;
+  const band =
+    shadedOf(ladder) === null
+      ? ""
+      : ` Shaded: with ${peak.indistinguishable_from} clients it cannot be told from the peak.`;
+  const after = last?.id === peak.stage ? "" : `; ${rungText(ladder, last)}`;
+  return `From ${rungText(ladder, first)} to the peak of ${top}${after}.${band}`;
 }
 
-function latencyWords(rungs: StageResult[]): string {
+function latencyWords(ladder: Ladder): string {
+  const { rungs } = ladder;
   const words = (stage: StageResult | undefined): string => {
     const found = stage === undefined ? null : latencyOf(stage);
     if (stage === undefined || found === null) return "unknown";
-    return `${askedText(stage)}: p50 ${latency(found.p50_us)}, p99 ${latency(found.p99_us)}, p99.9 ${latency(found.p999_us)}`;
+    const where = whereText(ladder, stage).replace(/^at /, "").replace(/^b/, "B");
+    return `${where}: p50 ${latency(found.p50_us)}, p99 ${latency(found.p99_us)}, p99.9 ${latency(found.p999_us)}`;
   };
   const [first, last] = [rungs[0], rungs.at(-1)];
   return rungs.length === 1 ? `${words(first)}.` : `${words(first)}. ${words(last)}.`;

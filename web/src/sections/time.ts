@@ -9,12 +9,14 @@ import { drawStrip, heightOf, type StripHeld } from "../charts/stages";
 import { type Settled, type Span, TimeView } from "../charts/view";
 import type { Report } from "../document";
 import { el, section } from "../dom";
-import { type Layout, layoutOf, outerOf, secondsShown } from "../layout";
+import { isAbout, type Layout, layoutOf, outerOf, secondsShown } from "../layout";
 import { areQuerySets } from "../reading";
 import type { Scene } from "../scene";
 import type { View } from "../state";
 import { Strip } from "./strip";
 
+/** A span is written to the millisecond in the address. */
+const AS_WRITTEN_S = 2e-3;
 /** A cursor moved by keys is read out when it has stood so long, milliseconds. */
 const READ_AFTER_MS = 500;
 /** Charts that say nothing of passes over a query set, whose transactions have little in common. */
@@ -91,12 +93,7 @@ export class TimeSection {
     const outer = layout.axis === "time" ? outerOf(scene, layout.whole) : layout.whole;
     this.#view.settle(layout.whole, state.span === null ? null : within(state.span, outer));
     this.#view.bands = layout.bands;
-    const { panels, missing } = panelsOf(
-      layout.lanes,
-      scene.streams.length > 1,
-      (chart) => this.#isShown(chart),
-      scene.lanes.length > 1,
-    );
+    const { panels, missing } = panelsOf(scene, layout, (chart) => this.#isShown(chart));
     this.#place(panels, layout);
     this.#describe(layout, missing);
     this.#fillToolbar(layout, state, panels);
@@ -316,13 +313,10 @@ export class TimeSection {
   }
 
   #press(): void {
-    const [from, to] = this.#view.span;
     for (const button of this.#toolbar.querySelectorAll<HTMLElement>("[data-span]")) {
       const span = this.#layout?.spans[Number(button.dataset.span)]?.span;
-      button.setAttribute(
-        "aria-pressed",
-        String(span !== undefined && near(span[0], from) && near(span[1], to)),
-      );
+      const isShown = span !== undefined && isAbout(span, this.#view.span, AS_WRITTEN_S);
+      button.setAttribute("aria-pressed", String(isShown));
     }
   }
 
@@ -351,11 +345,6 @@ export class TimeSection {
 function within([from, to]: Span, [least, most]: Span): Span | null {
   const span: Span = [Math.max(from, least), Math.min(to, most)];
   return span[1] > span[0] ? span : null;
-}
-
-/** To the millisecond, as a span is written in the address. */
-function near(a: number, b: number): boolean {
-  return Math.abs(a - b) < 2e-3;
 }
 
 /** Puts elements in order behind the first `skip` children, moving only those that stand elsewhere. */

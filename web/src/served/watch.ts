@@ -165,7 +165,7 @@ export class Watch {
         stages.push(`${target}: ${stage.series}, ${kindText(stage)}, ${clientsText(stage)}`);
         const figure =
           runningText(report, stage) ??
-          `${long(load.tps.at(-1))} ${stage.pass === true ? "queries/s" : "TPS"}`;
+          `${long(load.tps.findLast((rate) => !Number.isNaN(rate)))} ${stage.pass === true ? "queries/s" : "TPS"}`;
         return [`${stream > 0 ? stage.series : target} ${figure}`];
       }),
     );

@@ -33,6 +33,42 @@ export function sidewaysScroll(page: Page): Promise<number> {
   return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 }
 
+/** Words of a usual length that stand on two lines; only long ones, such as names and paths, may be broken. */
+export function brokenWords(page: Page): Promise<string[]> {
+  return page.evaluate((longest) => {
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const broken: string[] = [];
+    for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
+      if (!text.parentElement?.checkVisibility() || text.parentElement.closest("pre, code") !== null)
+        continue;
+      for (const { 0: word, index } of (text.textContent ?? "").matchAll(/[\p{L}\p{N}]+/gu)) {
+        if (word.length > longest) continue;
+        const range = document.createRange();
+        range.setStart(text, index);
+        range.setEnd(text, index + word.length);
+        const tops = [...range.getClientRects()].map(({ top }) => Math.round(top));
+        if (new Set(tops).size > 1) broken.push(word);
+      }
+    }
+    return broken;
+  }, 14);
+}
+
+/** Buttons that reach out of what they stand in, or whose text reaches out of them. */
+export function cutButtons(page: Page): Promise<string[]> {
+  return page.evaluate(() =>
+    [...document.querySelectorAll("button")]
+      .filter((button) => button.checkVisibility())
+      .filter((button) => {
+        const own = button.getBoundingClientRect();
+        const around = button.parentElement?.getBoundingClientRect() ?? own;
+        const isInside = own.left >= around.left - 0.5 && own.right <= around.right + 0.5;
+        return !isInside || button.scrollWidth > button.clientWidth;
+      })
+      .map((button) => button.textContent ?? ""),
+  );
+}
+
 /** The font of the page's texts is on this machine: they are not as wide as in any other. */
 export function hasItsFont(page: Page): Promise<boolean> {
   return page.evaluate(() => {

@@ -10,9 +10,12 @@ import type { WrittenReport } from "../../src/document";
 import { duelReport } from "../duel";
 import { emptyReport, HOSTILE, hostileReport, syntheticReport } from "../fixture";
 import { passesReport } from "../passes";
+import { streamsReport } from "../streams";
 import { Browser, findBrowser, type Look, pageWith } from "./built";
 import {
   brightness,
+  brokenWords,
+  cutButtons,
   expectFindings,
   hasItsFont,
   LOOKS,
@@ -28,7 +31,7 @@ const executable = findBrowser();
 if (executable === undefined) {
   // On a line of its own whatever the runner has written before.
   process.stdout.write(
-    "\nskipped: page tests: no Chromium found (apt-get install chromium, or set DYNO_CHROMIUM)\n",
+    "\nskipped: page tests: no Chromium found (apt-get install chromium or chromium-headless-shell, or set DYNO_CHROMIUM)\n",
   );
 }
 
@@ -211,7 +214,12 @@ describe.skipIf(executable === undefined)("the page", () => {
     expect(pdf.length).toBeGreaterThan(20_000);
   });
 
-  const reports = { series: syntheticReport, passes: passesReport, duel: duelReport };
+  const reports = {
+    series: syntheticReport,
+    passes: passesReport,
+    duel: duelReport,
+    streams: () => streamsReport(["pg", "my"]),
+  };
   const fonts = ["DejaVu Sans", "Liberation Serif"];
   const cases = Object.entries(reports).flatMap(([name, report]) =>
     fonts.map((font) => [name, font, report] as const),
@@ -221,9 +229,11 @@ describe.skipIf(executable === undefined)("the page", () => {
     const { page } = await browser.open({ html: pageWith(report()) }, look);
     await page.waitForSelector("canvas");
     expect(await hasItsFont(page), `the font ${font} is not installed`).toBe(true);
-    for (const width of [1280, 560, 360]) {
+    for (const width of [1280, 560, 420, 360]) {
       await page.setViewportSize({ width, height: 900 });
       expect(await sidewaysScroll(page)).toBe(0);
+      expect(await brokenWords(page), `at ${width}`).toEqual([]);
+      expect(await cutButtons(page), `at ${width}`).toEqual([]);
     }
     await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
     await page.emulateMedia({ media: "print" });
