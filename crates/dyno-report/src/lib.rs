@@ -21,7 +21,7 @@ mod ladder;
 mod subject;
 mod text;
 
-pub use text::{visible_lines, width as text_width};
+pub use text::{labelled, visible_lines, width as text_width};
 
 #[cfg(test)]
 #[path = "tests/headline.rs"]

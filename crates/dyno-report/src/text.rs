@@ -8,6 +8,8 @@ use std::fmt::Write as _;
 
 use console::measure_text_width;
 
+use crate::terminal::Terminal;
+
 /// Width of the column on the left that names what a line is about.
 pub(crate) const LABEL_WIDTH: usize = 10;
 /// Running text is not set wider than this, however wide the terminal is.
@@ -241,6 +243,17 @@ impl Sheet {
     pub(crate) fn into_lines(self) -> Vec<String> {
         self.lines
     }
+}
+
+/// Texts with a label each, wrapped, a newline at the end.
+#[must_use]
+pub fn labelled(texts: &[(&str, String)], terminal: Terminal) -> String {
+    let labels = texts.iter().map(|(label, _)| *label);
+    let mut sheet = Sheet::new(terminal.width, Paint { color: terminal.color }, labels);
+    for (label, text) in texts {
+        sheet.paragraph(label, &visible(text), uncoloured);
+    }
+    sheet.into_lines().join("\n") + "\n"
 }
 
 /// No colour on the text of a paragraph.

@@ -45,8 +45,9 @@ pub trait Benchmark: Debug + Send + Sync {
         None
     }
 
-    /// Bytes of the data where the user says how much it is; 0 where that is open.
-    fn bytes_wanted(&self) -> u64;
+    /// How large the data is on each product on which that was measured, PostgreSQL first; empty where the user leaves open how much
+    /// it is.
+    fn sizes_wanted(&self) -> Vec<MeasuredSize>;
 
     /// Which of several ways it is to keep the same data in one database, each in tables of its own; `None` where there is one.
     fn variant(&self) -> Option<&str> {
@@ -89,6 +90,17 @@ pub trait Benchmark: Debug + Send + Sync {
         let _ = (connection, site, rows, progress);
         Err(BenchmarkError::NoTopUp { family: self.name() })
     }
+}
+
+/// How large data is, by what was measured on a product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MeasuredSize {
+    /// Of tables, keys and indexes as they are loaded.
+    pub bytes: u64,
+    /// [`Capabilities::protocol`](dyno_target::Capabilities::protocol) of the targets for which it holds.
+    pub protocol: &'static str,
+    /// `PostgreSQL 15`
+    pub product: &'static str,
 }
 
 /// The data of a benchmark on a server, whole and usable.

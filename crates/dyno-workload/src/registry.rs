@@ -62,6 +62,12 @@ impl Selection {
         Ok(self)
     }
 
+    /// Of these options those of the workloads' family.
+    #[must_use]
+    pub fn own(&self, options: DataOptions) -> DataOptions {
+        options.only(self.family.name())
+    }
+
     /// The workloads on such a target, with what is said of their data.
     ///
     /// # Errors

@@ -143,7 +143,8 @@ pub(crate) struct WhatArguments {
     pub(crate) target_file: Option<PathBuf>,
 }
 
-/// Print the scenario file that a command line stands for, without passwords
+/// Print the scenario file that a command line stands for, without passwords; and beside it (on standard error) what the run takes:
+/// time, disk space and memory, as far as that is known
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   dyno plan events/ingest --ramp 1..200 > mine.toml
@@ -156,6 +157,9 @@ pub(crate) struct PlanArguments {
     /// Print it as JSON
     #[arg(long, help_heading = "Report")]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
 }
 
 impl WhatArguments {

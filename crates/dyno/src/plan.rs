@@ -2,6 +2,7 @@
 //! workloads, and the course of each load.
 
 mod contradictions;
+pub(crate) mod estimate;
 mod files;
 mod hooks;
 mod streams;
@@ -121,6 +122,9 @@ impl Plan {
         for (asked, resolved) in asked.targets.iter_mut().zip(&spec.targets) {
             asked.url.clone_from(&resolved.url);
             asked.host_metrics.clone_from(&resolved.host_metrics);
+        }
+        for (asked, resolved) in asked.systems.iter_mut().zip(&spec.systems) {
+            asked.data.clone_from(&resolved.data);
         }
         asked.hooks.clone_from(&spec.hooks);
         secrets::leave_out(&mut asked);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use dyno_engine::workload::Workload;
 use dyno_target::connection::Connection;
 
-use super::{Baseline, Benchmark, BenchmarkError, Dataset, Progress, Series, SeriesLoad, Site};
+use super::{Baseline, Benchmark, BenchmarkError, Dataset, MeasuredSize, Progress, Series, SeriesLoad, Site};
 use crate::pgbench::console::Console;
 use crate::pgbench::load::{LoadOptions, PgbenchLoad, WeightedScript};
 use crate::script::{
@@ -184,8 +184,8 @@ impl Benchmark for ScriptsBenchmark {
         Vec::new()
     }
 
-    fn bytes_wanted(&self) -> u64 {
-        0
+    fn sizes_wanted(&self) -> Vec<MeasuredSize> {
+        Vec::new()
     }
 
     fn find(&self, _connection: &mut Connection) -> Result<Option<Dataset>, BenchmarkError> {

@@ -7,7 +7,8 @@ use dyno_engine::workload::Workload;
 use dyno_target::connection::Connection;
 
 use crate::benchmark::{
-    Baseline, Benchmark, BenchmarkError, Dataset, Progress, RowCounter, Series, SeriesLoad, Site, dialect,
+    Baseline, Benchmark, BenchmarkError, Dataset, MeasuredSize, Progress, RowCounter, Series, SeriesLoad,
+    Site, dialect,
 };
 use crate::dataset::{self, ExpectedRows, SizeError};
 
@@ -57,9 +58,12 @@ impl Benchmark for EventsBenchmark {
         self.tests.iter().copied().map(series).collect()
     }
 
-    fn bytes_wanted(&self) -> u64 {
+    fn sizes_wanted(&self) -> Vec<MeasuredSize> {
         let said = self.options.rows.and_then(|_| self.options.size(|| 0).ok());
-        said.map_or(0, |size| size.bytes())
+        let of =
+            |protocol, product| move |size: Size| MeasuredSize { bytes: size.bytes(), protocol, product };
+        let products = [of("PostgreSQL", "PostgreSQL 15"), of("MySQL", "MySQL 9")];
+        said.map(|size| products.map(|of| of(size)).to_vec()).unwrap_or_default()
     }
 
     fn find(&self, connection: &mut Connection) -> Result<Option<Dataset>, BenchmarkError> {
@@ -155,8 +159,8 @@ mod tests {
         };
         assert!(of(Some(u64::MAX), None).is_err() && of(None, Some(0)).is_err());
         let benchmark = of(Some(70_000_000), None).unwrap();
-        assert!((5_000_000_000..7_000_000_000).contains(&benchmark.bytes_wanted()));
-        assert_eq!(of(None, None).unwrap().bytes_wanted(), 0);
+        assert!((5_000_000_000..7_000_000_000).contains(&benchmark.sizes_wanted()[0].bytes));
+        assert_eq!(of(None, None).unwrap().sizes_wanted(), []);
     }
 
     #[test]

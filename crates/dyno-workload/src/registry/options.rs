@@ -83,6 +83,11 @@ impl DataOptions {
         self.0.is_empty()
     }
 
+    pub(super) fn only(mut self, family: &str) -> Self {
+        self.0.retain(|name, _| *name == family);
+        self
+    }
+
     pub(super) fn of(&self, family: &str) -> Map<String, Value> {
         self.0.get(family).cloned().unwrap_or_default()
     }

@@ -17,8 +17,8 @@ use super::settings::WithSettings;
 use super::variant::Variant;
 use super::{NAME, TERMS};
 use crate::benchmark::{
-    Baseline, Benchmark, BenchmarkError, Contention, Dataset, Done, FailedQuery, NamedQuery, Progress,
-    QueryUnderWay, RowCounter, Series, SeriesLoad, Site, dialect,
+    Baseline, Benchmark, BenchmarkError, Contention, Dataset, Done, FailedQuery, MeasuredSize, NamedQuery,
+    Progress, QueryUnderWay, RowCounter, Series, SeriesLoad, Site, dialect,
 };
 use crate::dataset::{
     self, ExpectedRows, Found, Index, Key, Mark, Marks, NotReady, Part, Preparation, SizeError, State,
@@ -123,8 +123,14 @@ impl Benchmark for StorageBenchmark {
         self.tests.iter().map(|test| self.series_of(*test)).collect()
     }
 
-    fn bytes_wanted(&self) -> u64 {
-        self.scale.map_or(0, data_bytes)
+    fn sizes_wanted(&self) -> Vec<MeasuredSize> {
+        // Of the table as the server makes it.
+        let of = |scale| MeasuredSize {
+            bytes: data_bytes(scale),
+            protocol: "PostgreSQL",
+            product: "PostgreSQL 15 as a heap",
+        };
+        self.scale.map(of).into_iter().collect()
     }
 
     fn variant(&self) -> Option<&str> {

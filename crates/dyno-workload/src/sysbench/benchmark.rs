@@ -7,7 +7,7 @@ use dyno_target::connection::Connection;
 use dyno_target::product::Dialect;
 
 use crate::benchmark::{
-    Baseline, Benchmark, BenchmarkError, Dataset, Progress, Series, SeriesLoad, Site, dialect,
+    Baseline, Benchmark, BenchmarkError, Dataset, MeasuredSize, Progress, Series, SeriesLoad, Site, dialect,
 };
 use crate::dataset::{self, ExpectedRows, disk};
 use crate::sysbench::{
@@ -17,6 +17,9 @@ use crate::sysbench::{
 
 /// Size of a row with its two keys, bytes: 236 on PostgreSQL 15, 240 on MySQL 9, rounded up.
 const ROW_BYTES: u64 = 250;
+/// The same by product.
+const MEASURED: [(&str, &str, u64); 3] =
+    [("PostgreSQL", "PostgreSQL 15", 236), ("MySQL", "MySQL 9", 240), ("SQLite", "SQLite", 216)];
 /// Tables where none are named: enough that several clients seldom meet in one, and that loading them can be shared.
 const TABLES: u32 = 4;
 
@@ -87,9 +90,12 @@ impl Benchmark for SysbenchBenchmark {
         self.tests.iter().map(|test| Series::of(test.workload(), test.writes())).collect()
     }
 
-    fn bytes_wanted(&self) -> u64 {
+    fn sizes_wanted(&self) -> Vec<MeasuredSize> {
         let rows = self.table_size.map(|size| size * u64::from(self.tables(TABLES)));
-        rows.map_or(0, |rows| rows * ROW_BYTES)
+        let of = |rows: u64| {
+            MEASURED.map(|(protocol, product, row)| MeasuredSize { bytes: rows * row, protocol, product })
+        };
+        rows.map(|rows| of(rows).to_vec()).unwrap_or_default()
     }
 
     fn find(&self, connection: &mut Connection) -> Result<Option<Dataset>, BenchmarkError> {

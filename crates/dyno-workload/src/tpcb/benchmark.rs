@@ -9,8 +9,8 @@ use dyno_target::connection::Connection;
 use dyno_target::product::Dialect;
 
 use crate::benchmark::{
-    Baseline, Benchmark, BenchmarkError, Contention, Dataset, LOCK_WAIT, Progress, Series, SeriesLoad, Site,
-    dialect,
+    Baseline, Benchmark, BenchmarkError, Contention, Dataset, LOCK_WAIT, MeasuredSize, Progress, Series,
+    SeriesLoad, Site, dialect,
 };
 use crate::dataset::{self, ExpectedRows, SizeError, TableError};
 use crate::tpcb::{self, Found, Script, Table, TpcB, check_scale};
@@ -41,8 +41,8 @@ impl Benchmark for TpcbBenchmark {
         self.scripts.iter().map(|script| Series::of(script.workload(), script.writes())).collect()
     }
 
-    fn bytes_wanted(&self) -> u64 {
-        self.scale.map_or(0, tpcb::data_bytes)
+    fn sizes_wanted(&self) -> Vec<MeasuredSize> {
+        self.scale.map(tpcb::measured_sizes).unwrap_or_default()
     }
 
     fn find(&self, connection: &mut Connection) -> Result<Option<Dataset>, BenchmarkError> {

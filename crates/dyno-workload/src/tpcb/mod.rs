@@ -24,6 +24,7 @@ pub use family::TpcbFamily;
 pub use load::{Script, TpcB};
 pub use prepare::prepare;
 pub(crate) use rows::TpcbRows;
+use scale::measured_sizes;
 pub use scale::{SCALE_MAX, check_scale, data_bytes, suggest_scale};
 pub use schema::Table;
 pub(crate) use schema::{ACCOUNTS_PER_BRANCH, ALL_TABLES, BEGINNING, BIGINT_SCALE, TELLERS_PER_BRANCH};

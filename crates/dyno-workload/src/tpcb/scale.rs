@@ -1,5 +1,6 @@
 //! How large the data is, and which scale suits a machine. Pure arithmetic.
 
+use crate::benchmark::MeasuredSize;
 use crate::dataset::{SizeError, disk};
 use dyno_results::format::grouped;
 
@@ -14,6 +15,18 @@ const BYTES_PER_SCALE: u64 = 15_750_000;
 #[must_use]
 pub fn data_bytes(scale: u32) -> u64 {
     u64::from(scale) * BYTES_PER_SCALE
+}
+
+/// The same of a unit in a file of SQLite, whose table is in the order of its key (scale 10).
+const BYTES_PER_SCALE_SQLITE: u64 = 9_850_000;
+
+/// Bytes at `scale` by product.
+pub(super) fn measured_sizes(scale: u32) -> Vec<MeasuredSize> {
+    let in_file = u64::from(scale) * BYTES_PER_SCALE_SQLITE;
+    vec![
+        MeasuredSize { bytes: data_bytes(scale), protocol: "PostgreSQL", product: "PostgreSQL 15" },
+        MeasuredSize { bytes: in_file, protocol: "SQLite", product: "SQLite" },
+    ]
 }
 
 /// A scale that suits a machine: eight branches for each processor (the ladder seldom gains beyond that many clients, and

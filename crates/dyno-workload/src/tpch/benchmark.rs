@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use super::family::{Indexes, Parameters, Queries, TpchOptions};
 use super::rows::TpchRows;
-use super::schema::{Scale, Table};
+use super::schema::{DUCKDB_BYTES, Scale, Table};
 use super::{NAME, QUERIES, TERMS, answers, load};
 use crate::benchmark::{
-    Baseline, Benchmark, BenchmarkError, Dataset, FailedQuery, NamedQuery, Progress, QueryUnderWay,
-    RowCounter, Series, SeriesLoad, Site, dialect,
+    Baseline, Benchmark, BenchmarkError, Dataset, FailedQuery, MeasuredSize, NamedQuery, Progress,
+    QueryUnderWay, RowCounter, Series, SeriesLoad, Site, dialect,
 };
 use crate::dataset::{
     ExpectedRows, Found, Mark, Marks, NotReady, Preparation, SizeError, State, StateError, TableCounter,
@@ -57,6 +57,15 @@ impl Recipe {
         Scale(self.scale.0)
     }
 
+    fn measured_sizes(self) -> Vec<MeasuredSize> {
+        let rows = self.scale().bytes(self.indexes, false);
+        let columns = (self.scale.0 * DUCKDB_BYTES) as u64;
+        vec![
+            MeasuredSize { bytes: rows, protocol: "PostgreSQL", product: "PostgreSQL 15" },
+            MeasuredSize { bytes: columns, protocol: "DuckDB", product: "DuckDB 1.5" },
+        ]
+    }
+
     fn check(self, columnar: bool, free_bytes: Option<u64>) -> Result<(), SizeError> {
         let unit = Scale(1.0).bytes(self.indexes, columnar) as f64;
         let wanted = self.scale().bytes(self.indexes, columnar);
@@ -76,9 +85,9 @@ impl Benchmark for TpchBenchmark {
         self.queries.iter().map(|queries| queries.series()).collect()
     }
 
-    fn bytes_wanted(&self) -> u64 {
-        let recipe = self.options.recipe(Recipe::of(0.0));
-        recipe.scale().bytes(recipe.indexes, false)
+    fn sizes_wanted(&self) -> Vec<MeasuredSize> {
+        let Some(scale) = self.options.scale else { return Vec::new() };
+        self.options.recipe(Recipe::of(scale.0)).measured_sizes()
     }
 
     fn find(&self, connection: &mut Connection) -> Result<Option<Dataset>, BenchmarkError> {

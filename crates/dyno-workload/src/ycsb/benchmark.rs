@@ -13,7 +13,8 @@ use super::options::{Recipe, YcsbOptions};
 use super::verify::{Census, count, updates_there};
 use super::{KEY, Mix, NAME, OWN, TABLE, TERMS};
 use crate::benchmark::{
-    Baseline, Benchmark, BenchmarkError, Dataset, Progress, RowCounter, Series, SeriesLoad, Site, dialect,
+    Baseline, Benchmark, BenchmarkError, Dataset, MeasuredSize, Progress, RowCounter, Series, SeriesLoad,
+    Site, dialect,
 };
 use crate::dataset::{
     ExpectedRows, Found, Kind, Mark, Marks, NotReady, Preparation, State, StateError, Table, TableCounter,
@@ -52,8 +53,10 @@ impl Benchmark for YcsbBenchmark {
         Some(self.options.detail(*own))
     }
 
-    fn bytes_wanted(&self) -> u64 {
-        self.options.recipe(Recipe::of(0)).bytes()
+    fn sizes_wanted(&self) -> Vec<MeasuredSize> {
+        let bytes = self.options.recipe(Recipe::of(0)).bytes();
+        let said = MeasuredSize { bytes, protocol: "PostgreSQL", product: "PostgreSQL 15" };
+        self.options.records.map(|_| said).into_iter().collect()
     }
 
     fn find(&self, connection: &mut Connection) -> Result<Option<Dataset>, BenchmarkError> {

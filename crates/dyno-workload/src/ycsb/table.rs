@@ -12,8 +12,9 @@ use crate::random::Random;
 const ROWS: u64 = 0x0005_c5b0;
 /// Letters of a field: those that need no escape in any protocol.
 pub(super) const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-/// Bytes of a record with its key and the server's own, beside its fields.
-const OVERHEAD_BYTES: u64 = 90;
+/// Bytes of a record with its key and the server's own, beside its fields: 211 on PostgreSQL 15 with 10 fields of 100 bytes, of which
+/// a part is the space that is left on a page; rounded up.
+const OVERHEAD_BYTES: u64 = 215;
 
 /// FNV-1a over a number's bytes, the lowest first, without its sign, as Java's `Math.abs` takes it.
 pub(super) fn hash(number: u64) -> u64 {

@@ -27,6 +27,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use dyno_results::event::{Event, Finished, HookTime, Outcome};
 use dyno_results::judge::judge;
 
+pub(crate) use self::room::OPEN_CLIENTS;
 pub(crate) use self::stream::EventStream;
 use crate::failure::Failure;
 use crate::plan::{HookStage, Plan};

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::plan::{PhasePlan, StreamPlan};
 
 /// Clients of an open load where none are named: enough that arrivals seldom wait for one.
-const OPEN_CLIENTS: u32 = 64;
+pub(crate) const OPEN_CLIENTS: u32 = 64;
 /// Clients of a warm-up before a ladder, for each processor.
 pub(super) const WARM_UP_CLIENTS_PER_CPU: u32 = 4;
 /// Clients of a ramp without a bound, as long as nothing else is known.

@@ -349,7 +349,9 @@ fn start_embedded(context: &Context<'_>, plan: &SystemPlan, cpus: u32) -> Result
         profile: *profile,
         connections_max: connections + own,
         directory: directory.clone(),
-        required_bytes: sharers().map(|system| system.benchmark.bytes_wanted()).sum(),
+        required_bytes: sharers()
+            .filter_map(|system| system.benchmark.sizes_wanted().first().map(|it| it.bytes))
+            .sum(),
         ..EmbeddedOptions::default()
     };
     context.stream.activity("starting an embedded PostgreSQL");

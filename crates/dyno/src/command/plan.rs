@@ -1,6 +1,9 @@
 //! `dyno plan` and `dyno schema`: what a command line stands for, and the form of it.
 
-use dyno_results::spec::RunSpec;
+use dyno_report::terminal::Terminal;
+use dyno_results::document::Report;
+use dyno_results::spec::{RunSpec, SystemSpec};
+use dyno_results::store::{RunSummary, Store};
 use dyno_workload::registry::DataOptions;
 use schemars::schema_for;
 use serde_json::Value;
@@ -10,15 +13,26 @@ use super::{print, print_json, write_err};
 use crate::DONE;
 use crate::cli::PlanArguments;
 use crate::failure::Failure;
-use crate::plan::Plan;
+use crate::place;
+use crate::plan::estimate::{self, Earlier, Known};
+use crate::plan::{Plan, SystemPlan};
 use crate::secrets::is_hidden;
 
 pub(crate) fn plan(arguments: PlanArguments) -> Result<u8, Failure> {
-    let PlanArguments { what, json } = arguments;
+    let PlanArguments { what, json, store } = arguments;
     let asked = specification(what, None, false)?;
     // A seed that nobody named is drawn anew for each run.
     let seed = asked.seed;
-    let spec = RunSpec { seed, ..Plan::resolve(asked, seed_from_clock())?.spec };
+    let plan = Plan::resolve(asked, seed_from_clock())?;
+    let store = match place::open_stored(&store) {
+        Err(Failure::NothingStored { .. }) => None,
+        store => Some(store?),
+    };
+    let known =
+        |system| Known { system, earlier: store.as_ref().and_then(|store| earlier(store, &plan, system)) };
+    let known: Vec<Known<'_>> = plan.systems.iter().map(known).collect();
+    let estimate = dyno_report::labelled(&estimate::lines(&plan, &known), Terminal::stderr());
+    let spec = RunSpec { seed, ..plan.spec };
     for hook in spec.hooks.iter().filter(|hook| is_hidden(&hook.action)) {
         let action = &hook.action;
         write_err(&format!(
@@ -30,7 +44,29 @@ pub(crate) fn plan(arguments: PlanArguments) -> Result<u8, Failure> {
     } else {
         print(&toml::to_string(&spec)?)?;
     }
+    // Beside the scenario, which goes to a file or another program.
+    write_err(&estimate);
     Ok(DONE)
+}
+
+/// The latest run with the same data on the same target.
+fn earlier(store: &Store, plan: &Plan, system: &SystemPlan) -> Option<Earlier> {
+    let target = plan.resolved.targets.iter().find(|target| target.name == system.target)?;
+    let own = plan.resolved.systems.iter().find(|own| own.name == system.name)?;
+    let streams = || plan.phases.iter().flat_map(|phase| &phase.streams);
+    let same = |report: Report| {
+        let spec = &report.run.resolved;
+        let is_there = |other: &&SystemSpec| {
+            let mut targets = spec.targets.iter().filter(|it| it.name == other.target);
+            other.data == own.data && targets.any(|it| it.url == target.url && it.embedded == target.embedded)
+        };
+        let system = spec.systems.iter().find(is_there)?.name.clone();
+        Some(Earlier { report, system })
+    };
+    let has_workload = |workload: &str| streams().any(|stream| stream.workload == workload);
+    let may = |run: &RunSummary| run.content.series.iter().any(|series| has_workload(&series.workload));
+    // Without what was stored the estimate says less, and the plan is the same.
+    store.latest(may, same).ok().flatten()
 }
 
 pub(crate) fn print_schema() -> Result<u8, Failure> {

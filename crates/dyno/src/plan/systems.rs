@@ -9,6 +9,7 @@ use dyno_target::probe::NodeExporter;
 use dyno_target::{Capabilities, Environment, Target};
 use dyno_workload::benchmark::{Benchmark, ScriptsBenchmark};
 use dyno_workload::registry::{self, DataOptions, Selection};
+use serde_json::Map;
 
 use crate::failure::Failure;
 use crate::flags::{check_name, data_of};
@@ -166,10 +167,14 @@ pub(super) fn resolve(spec: &mut RunSpec) -> Result<Vec<SystemPlan>, Failure> {
                     "give each its own `name`; where it has none, it is called as its target is",
                 ));
             }
+            let data = data_of(system)?;
+            let benchmark = benchmark(&data, selection.as_ref(), &source.capabilities())?;
+            // What was typed for whichever family takes it, is of the one that is run.
+            system.data = selection.as_ref().map_or_else(Map::new, |family| family.own(data).written());
             plans.push(SystemPlan {
                 name: system.name.clone(),
                 target: target.name.clone(),
-                benchmark: benchmark(system, selection.as_ref(), &source.capabilities())?,
+                benchmark,
                 source: source.clone(),
                 host_metrics: host_metrics.clone(),
             });
@@ -229,13 +234,12 @@ fn source(spec: &mut TargetSpec) -> Result<TargetSource, Failure> {
 
 /// The workloads with what is said of their data.
 fn benchmark(
-    system: &SystemSpec,
+    data: &DataOptions,
     selection: Option<&Selection>,
     target: &Capabilities,
 ) -> Result<Box<dyn Benchmark>, Failure> {
-    let data = data_of(system)?;
     match selection {
-        Some(selection) => Ok(selection.benchmark(&data, target)?),
+        Some(selection) => Ok(selection.benchmark(data, target)?),
         None if data.is_empty() => Ok(Box::new(ScriptsBenchmark)),
         None => Err(Failure::wrong(
             "files of SQL run on tables that are there: leave out the options of a workload's data",

@@ -332,3 +332,82 @@ fn what_is_resolved_with_repeats_takes_them_and_what_is_not_refuses_them() {
         assert_eq!(plan(&format!("{line} --repeat 5")).is_ok(), takes, "{line}");
     }
 }
+
+/// What is said of time, disk and memory where no run is stored.
+fn estimated(line: &str) -> String {
+    let plan = plan(line).unwrap();
+    let known = plan.systems.iter().map(|system| estimate::Known { system, earlier: None });
+    let lines = estimate::lines(&plan, &known.collect::<Vec<_>>());
+    lines.iter().map(|(label, text)| format!("{label:<9} {text}\n")).collect()
+}
+
+#[test]
+fn what_a_run_takes_is_estimated_as_far_as_its_plan_tells() {
+    for (line, words) in [
+        (
+            "tpcb --scale 100 -t postgres://h/d --clients 1,2,4 --hold 1m --repeat 3",
+            &[
+                "read: 3 min 20 s: warm-up of 5 s, 3 steps of 5 s, 3 holds of 1 min",
+                "together 6 min 40 s",
+                "≈ 1.5 GiB (as measured",
+            ][..],
+        ),
+        (
+            "sysbench -t postgres://h/d",
+            &["read: at most 1 min 20 s", "11 steps of 5 s", "pg: not known: ", "1,024 clients"],
+        ),
+        (
+            "events/join --rows 70M --ramp 1..200+10 --step 30s",
+            &[
+                "join: at most 21 min 10 s: ",
+                "21 steps of 30 s, on 2 systems in turn",
+                "400 clients",
+                "my: ≈ 5.3 GiB",
+            ],
+        ),
+        (
+            "tpch --scale 10 -t pg=postgres://h/d -t ch=clickhouse://h/d",
+            &[
+                "queries: not known: ",
+                "3 passes of a time that is not known",
+                "pg: ≈ 18.8 GiB",
+                "ch: not known for ClickHouse; ≈ 18.8",
+            ],
+        ),
+        (
+            "ycsb/a -t sqlite:a.db --rate 500/s --duration 90s --warm-up 0",
+            &["a: 1 min 30 s: stage of 1 min 30 s", "64 clients"],
+        ),
+        (
+            "tpcb/select-only -t postgres://h/d --transactions 50 -c 9",
+            &["read: 5 s and what is not known", "50 transactions of each"],
+        ),
+        (
+            "tpcb/select-only -t postgres://h/d --ramp 1.. --to-the-end",
+            &["and what is not known: ", "without a limit"],
+        ),
+        (
+            "-t postgres://h/d --stream a=tpcb/tpcb-like,clients=8 --stream b=tpcb/select-only,duration=2m,clients=40 --connections 4",
+            &["a and b: 2 min 5 s: ", "with up to 8 clients"],
+        ),
+    ] {
+        let said = estimated(line);
+        assert!(words.iter().all(|word| said.contains(word)), "{line}\n{words:#?}\n{said}");
+        assert!(said.contains("not known: making the data, connecting"), "{said}");
+    }
+}
+
+#[test]
+fn a_scale_is_of_the_family_that_is_run() {
+    let data = |line: &str| {
+        let plan = plan(line).unwrap();
+        let [asked, resolved] = [&plan.spec, &plan.resolved].map(|spec| spec.systems[0].data.clone());
+        assert_eq!(asked, resolved, "{line}");
+        serde_json::to_string(&asked).unwrap()
+    };
+    assert_eq!(data("--scale 5 -t postgres://h/d"), r#"{"scale":5}"#);
+    assert_eq!(data("tpch --scale 5"), r#"{"tpch":{"scale":5}}"#);
+    assert_eq!(data("storage --scale 5 --variant heap"), r#"{"storage":{"scale":5,"variant":"heap"}}"#);
+    assert_eq!(data("tpcb/select-only -t postgres://h/d"), "{}");
+    assert!(refusal("ycsb --scale 5").contains("--scale is for tpcb, tpch and storage"));
+}

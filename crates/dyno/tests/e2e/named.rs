@@ -223,6 +223,8 @@ fn a_scenario_file_says_the_same_as_flags() {
     assert_eq!(again.document()["run"]["spec"], report.document()["run"]["spec"]);
     assert_eq!(again.total_of_writes("done_with_drain"), 14);
     let planned = home.dyno(&["plan", &scenario, "--transactions", "7"]).expect(0);
+    // Beside it stands what such a run takes, by one that was stored.
+    planned.says(&["duration", "7 transactions of each client", "disk", " as in run ", "memory"]);
     let written = home.file("written.toml", &planned.out);
     let json = home.dyno(&["plan", &written, "--json"]).expect(0);
     let json: serde_json::Value = serde_json::from_str(&json.out).unwrap();
