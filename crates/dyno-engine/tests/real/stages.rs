@@ -3,8 +3,8 @@
 use dyno_results::spec::{Arrivals, StageOrder};
 use std::collections::BTreeSet;
 use std::error::Error;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 
 use dyno_engine::config::{Canceller, EngineConfig};
@@ -100,31 +100,47 @@ fn a_thread_with_one_connection_hears_of_the_end_while_it_waits_for_an_answer() 
     assert_eq!((seen.done(), seen.outcome.complete), (0, false), "{:?}", seen.errors);
 }
 
-/// Cancels over psql, each time after a while; or fails, where there is no database.
+/// Cancels once it was asked to for so many sessions at a time, all over one psql: if the engine asked for one after the other, the
+/// first would wait for ever.
 #[derive(Debug)]
-struct Slow(Option<Arc<Database>>);
+struct AllAtOnce {
+    database: Arc<Database>,
+    gathered: Barrier,
+    asked: Mutex<Vec<i32>>,
+}
 
-impl Canceller for Slow {
+impl Canceller for AllAtOnce {
     fn cancel(&self, session: &SessionName) -> Result<(), Box<dyn Error + Send + Sync>> {
         let SessionName::Postgres { process_id, .. } = session else { unreachable!() };
-        std::thread::sleep(Duration::from_millis(150));
-        let database = self.0.as_ref().ok_or("nobody is there")?;
-        database.psql(&format!("SELECT pg_cancel_backend({process_id})"));
+        self.asked.lock().unwrap().push(*process_id);
+        if self.gathered.wait().is_leader() {
+            let asked = std::mem::take(&mut *self.asked.lock().unwrap());
+            self.database.psql(&format!("SELECT pg_cancel_backend(it) FROM unnest(ARRAY{asked:?}) AS it"));
+        }
         Ok(())
     }
 }
 
-fn cancelling(database: Option<Arc<Database>>) -> EngineConfig {
-    let canceller: Arc<dyn Canceller> = Arc::new(Slow(database));
-    EngineConfig { canceller: Some(canceller), drain_timeout: Duration::ZERO, ..config(2) }
+/// Cannot cancel.
+#[derive(Debug)]
+struct Nobody;
+
+impl Canceller for Nobody {
+    fn cancel(&self, _: &SessionName) -> Result<(), Box<dyn Error + Send + Sync>> {
+        Err("nobody is there".into())
+    }
+}
+
+fn cancelling(canceller: impl Canceller + 'static) -> EngineConfig {
+    EngineConfig { canceller: Some(Arc::new(canceller)), drain_timeout: Duration::ZERO, ..config(2) }
 }
 
 #[test]
 fn sixteen_statements_that_outlast_their_stage_are_cancelled_at_once() {
     let Some(database) = database("").map(Arc::new) else { return };
-    // One after the other would take longer than a stage waits.
-    let config = cancelling(Some(Arc::clone(&database)));
-    let mut engine = engine(&database, &["SELECT pg_sleep(300)"], config);
+    let gathered = Barrier::new(8);
+    let canceller = AllAtOnce { database: Arc::clone(&database), gathered, asked: Mutex::default() };
+    let mut engine = engine(&database, &["SELECT pg_sleep(300)"], cancelling(canceller));
     let seen = run(&mut engine, &closed(16, for_ms(200)));
     let ended = (seen.sum(|part| part.cancelled), seen.sum(|part| part.failed + part.unknown));
     assert_eq!((ended, seen.reconnects()), ((16, 0), 0), "{:?}", seen.errors);
@@ -134,7 +150,7 @@ fn sixteen_statements_that_outlast_their_stage_are_cancelled_at_once() {
 #[test]
 fn what_cannot_be_cancelled_is_told_once() {
     let Some(database) = database("") else { return };
-    let mut engine = engine(&database, &["SELECT pg_sleep(300)"], cancelling(None));
+    let mut engine = engine(&database, &["SELECT pg_sleep(300)"], cancelling(Nobody));
     let seen = run(&mut engine, &closed(4, for_ms(200)));
     assert_eq!((seen.sum(|part| part.cancelled), seen.sum(|part| part.unknown)), (0, 4));
     let told = seen.errors.iter().filter(|error| error.contains("nobody is there")).count();

@@ -211,7 +211,8 @@ fn a_plan_that_changes_is_found_and_shown() {
     value(
         &server,
         "plans_change",
-        "CREATE TABLE sold AS SELECT id, id % 1000 AS item FROM generate_series(1, 100000) AS id; ANALYZE sold",
+        "CREATE TABLE sold WITH (autovacuum_enabled = off) AS \
+         SELECT id, id % 1000 AS item FROM generate_series(1, 100000) AS id; ANALYZE sold",
     );
     let queries = folder(&home, &[("one", "SELECT count(*) FROM sold WHERE item = 7"), ("two", "SELECT 2")]);
     let index = "sql:CREATE INDEX IF NOT EXISTS sold_item ON sold (item)";

@@ -49,6 +49,11 @@ const NOT_PASSED: [(&str, &str); 4] = [
 const API_ERRORS: &str =
     "errors of statements and connections that are wrongly used are worded in another way";
 
+/// After which time a call of sysbench or dyno is ended that hangs, so that its session shows which it was; and all sessions of a
+/// group. The longest call takes some seconds.
+const CALL_MAX_S: u32 = 60;
+const GROUP_MAX_S: u32 = 600;
+
 /// By the names of tests, the lines that a session prints otherwise than its test says: what was to come with `-`, what came
 /// instead with `+`.
 type Deviations = BTreeMap<String, Vec<String>>;
@@ -57,8 +62,9 @@ type Deviations = BTreeMap<String, Vec<String>>;
 #[ignore = "slow: a minute, and fetches sysbench's sources"]
 fn dyno_passes_the_tests_that_sysbench_passes() {
     let (Some(sysbench), Some(tests)) = (Sysbench::find(), SysbenchTests::get()) else { return };
-    let script = format!("exec '{}' sysbench \"$@\"", env!("CARGO_BIN_EXE_dyno"));
-    let real = format!("exec '{}' \"$@\"", sysbench.program.display());
+    let bounded = format!("exec timeout --kill-after=5 {CALL_MAX_S}");
+    let script = format!("{bounded} '{}' sysbench \"$@\"", env!("CARGO_BIN_EXE_dyno"));
+    let real = format!("{bounded} '{}' \"$@\"", sysbench.program.display());
     let [real, dyno] = std::thread::scope(|scope| {
         [real, script]
             .map(|script| {
@@ -131,8 +137,9 @@ fn cram(tests: &SysbenchTests, at: &Path, (mysql, pgsql): (u16, u16), sessions: 
     let include = own.join("include");
     let path =
         format!("{}:{}:/usr/bin:/bin", at.join("bin").display(), postgres_binaries().unwrap().display());
-    let mut cram = Command::new("python3");
-    cram.args(["-m", "cram", "--shell=/bin/bash"]).args(sessions).current_dir(&own);
+    let mut cram = Command::new("timeout");
+    cram.args(["--kill-after=5", &GROUP_MAX_S.to_string()]);
+    cram.args(["python3", "-m", "cram", "--verbose", "--shell=/bin/bash"]).args(sessions).current_dir(&own);
     cram.env("PYTHONPATH", &tests.cram).env("PATH", format!("{path}:{}", std::env::var("PATH").unwrap()));
     cram.env("PYTHONDONTWRITEBYTECODE", "1");
     cram.env("SBTEST_ROOTDIR", &own).env("SBTEST_SUITEDIR", own.join("t")).env("SBTEST_INCDIR", &include);

