@@ -133,9 +133,8 @@ fn load(load: &LoadColumns, row: usize, stages: &[StageResult], line: &mut CsvLi
     line.text(stage.map_or("", |stage| stage.kind.name()));
     line.text(stage.map_or("", |stage| &stage.workload));
     line.text(&load.clients[row].to_string());
-    line.number(Some(load.tps[row]));
-    line.number(Some(load.failed_per_s[row]));
-    for column in [&load.p50_us, &load.p90_us, &load.p95_us, &load.p99_us, &load.p999_us, &load.max_us] {
+    let LoadColumns { tps, failed_per_s, p50_us, p90_us, p95_us, p99_us, p999_us, max_us, .. } = load;
+    for column in [tps, failed_per_s, p50_us, p90_us, p95_us, p99_us, p999_us, max_us] {
         line.number(column[row]);
     }
     match &load.pool {
@@ -269,8 +268,8 @@ mod tests {
         let column = |name: &str| header.iter().position(|known| *known == name).unwrap();
         let filled = |name: &str| lines.iter().filter(|line| !line[column(name)].is_empty()).count();
         assert_eq!(filled("throughput (1/s)"), timeline.load.tps.len());
-        let tps: Vec<f64> =
-            lines.iter().filter_map(|line| line[column("throughput (1/s)")].parse().ok()).collect();
+        let tps: Vec<Option<f64>> =
+            lines.iter().map(|line| line[column("throughput (1/s)")].parse().ok()).collect();
         assert_eq!(tps, timeline.load.tps);
         let share = timeline.metrics.iter().find(|metric| metric.key == "server_cpu_cores").unwrap();
         assert_eq!(filled("host.server_cpu_cores (cores)"), share.values.iter().flatten().count());
@@ -283,8 +282,8 @@ mod tests {
             t_s: vec![0.2, 0.7, 5.0],
             stage: vec![1, 2, 2],
             clients: vec![1, 2, 2],
-            tps: vec![10.0, 20.0, 0.5],
-            failed_per_s: vec![0.0; 3],
+            tps: vec![Some(10.0), Some(20.0), Some(0.5)],
+            failed_per_s: vec![Some(0.0); 3],
             p50_us: vec![Some(1.5), None, None],
             p90_us: vec![None; 3],
             p95_us: vec![None; 3],

@@ -484,6 +484,10 @@ pub(crate) fn is_known_within_two(figure: f64, half_width: f64) -> bool {
 pub struct StageResult {
     #[serde(flatten)]
     pub stage: event::Stage,
+    /// Of a load that stayed the same beside another stream's ladder: that stream's stage at the same time, whose clients or
+    /// rate are those of the step. `None` where it has a course of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accompanies: Option<u32>,
     /// Since the run started, seconds.
     pub start_s: f64,
     /// Duration of the load, without the drain, seconds.

@@ -3,6 +3,7 @@
 //! It counts, merges and derives, and holds no opinion: findings are the [`crate::judge`]'s. A fold of events cut
 //! off anywhere gives the report of what there is.
 
+mod accompanied;
 pub(crate) mod block;
 mod limits;
 mod resources;
@@ -110,6 +111,7 @@ impl Fold {
     pub fn report_without_timelines(&self) -> Report {
         let mut stages: Vec<_> = self.stages.values().map(StageFold::result).collect();
         resources::fill(&mut stages, &self.timelines(), &self.told.targets, |_| true);
+        accompanied::fill(&mut stages);
         let series = series::group(&stages, Some(&self.told));
         self.report_of(stages, series)
     }

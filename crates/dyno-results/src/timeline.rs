@@ -26,8 +26,9 @@ pub struct LoadColumns {
     pub t_s: Vec<f64>,
     pub stage: Vec<u32>,
     pub clients: Vec<u32>,
-    pub tps: Vec<f64>,
-    pub failed_per_s: Vec<f64>,
+    /// `null` in an interval that is shorter than half of a full one, whose rates would be noise.
+    pub tps: Vec<Option<f64>>,
+    pub failed_per_s: Vec<Option<f64>>,
     /// Latency of what ended well: response time in an open loop or over a pool, else service time; microseconds,
     /// `null` in an interval in which nothing ended.
     pub p50_us: Vec<Option<f64>>,
@@ -110,7 +111,7 @@ impl LoadColumns {
         )
     }
 
-    /// The columns that these make of the times and rates, of the counts, and of what may be unknown.
+    /// The columns that these make of the times, of the counts, and of what may be unknown.
     pub(crate) fn map(
         &self,
         always: impl Fn(&[f64]) -> Vec<f64>,
@@ -121,8 +122,8 @@ impl LoadColumns {
             t_s: always(&self.t_s),
             stage: counts(&self.stage),
             clients: counts(&self.clients),
-            tps: always(&self.tps),
-            failed_per_s: always(&self.failed_per_s),
+            tps: known(&self.tps),
+            failed_per_s: known(&self.failed_per_s),
             p50_us: known(&self.p50_us),
             p90_us: known(&self.p90_us),
             p95_us: known(&self.p95_us),

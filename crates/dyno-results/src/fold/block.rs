@@ -175,11 +175,9 @@ impl Timelines {
             numbers.extend(rows.t_s.iter().copied());
             numbers.extend(rows.stage.iter().copied().map(f64::from));
             numbers.extend(rows.clients.iter().copied().map(f64::from));
-            numbers.extend(rows.tps.iter().copied());
-            numbers.extend(rows.failed_per_s.iter().copied());
-            for column in
-                [&rows.p50_us, &rows.p90_us, &rows.p95_us, &rows.p99_us, &rows.p999_us, &rows.max_us]
-            {
+            let LoadColumns { tps, failed_per_s, p50_us, p90_us, p95_us, p99_us, p999_us, max_us, .. } =
+                &rows;
+            for column in [tps, failed_per_s, p50_us, p90_us, p95_us, p99_us, p999_us, max_us] {
                 numbers.extend_known(column);
             }
             if let Some(pool) = &rows.pool {
@@ -203,10 +201,9 @@ impl Timelines {
         load.t_s.extend(numbers.take(head.rows)?);
         load.stage.extend(numbers.take(head.rows)?.map(|id| id as u32));
         load.clients.extend(numbers.take(head.rows)?.map(|clients| clients as u32));
-        load.tps.extend(numbers.take(head.rows)?);
-        load.failed_per_s.extend(numbers.take(head.rows)?);
-        let LoadColumns { p50_us, p90_us, p95_us, p99_us, p999_us, max_us, .. } = &mut *load;
-        for column in [p50_us, p90_us, p95_us, p99_us, p999_us, max_us] {
+        let LoadColumns { tps, failed_per_s, p50_us, p90_us, p95_us, p99_us, p999_us, max_us, .. } =
+            &mut *load;
+        for column in [tps, failed_per_s, p50_us, p90_us, p95_us, p99_us, p999_us, max_us] {
             column.extend(numbers.take_known(head.rows)?);
         }
         if head.pooled {

@@ -1,6 +1,6 @@
 //! Groups the stages of a run into series: a ladder with its peak and where it was saturated, and holds.
 
-use super::limits;
+use super::{accompanied, limits};
 use crate::document::{Report, Saturation, Series, StageResult};
 use crate::event::StageKind;
 use crate::speed_up::SpeedUp;
@@ -8,7 +8,7 @@ use crate::statistics::peak;
 use crate::statistics::saturation::{self, LoadStep};
 use crate::{headline, passes};
 
-/// The series in the order in which they began. Where they were saturated is only told with what is `known` of the run.
+/// The series in the order in which they began, those of streams that ran together in that of the phase. Where they were saturated is only told with what is `known` of the run.
 pub(super) fn group(stages: &[StageResult], known: Option<&Report>) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     for result in stages {
@@ -17,7 +17,8 @@ pub(super) fn group(stages: &[StageResult], known: Option<&Report>) -> Vec<Serie
             .iter()
             .position(|series| series.target == stage.target && series.name == stage.series)
             .unwrap_or_else(|| {
-                all.push(Series {
+                let place = place_of(result, &all, stages);
+                let series = Series {
                     target: stage.target.clone(),
                     name: stage.series.clone(),
                     workload: stage.workload.clone(),
@@ -27,8 +28,9 @@ pub(super) fn group(stages: &[StageResult], known: Option<&Report>) -> Vec<Serie
                     peak: None,
                     saturation: None,
                     passes: None,
-                });
-                all.len() - 1
+                };
+                all.insert(place, series);
+                place
             });
         match stage.kind {
             StageKind::WarmUp => {}
@@ -41,6 +43,17 @@ pub(super) fn group(stages: &[StageResult], known: Option<&Report>) -> Vec<Serie
     }
     speed_ups(&mut all);
     all
+}
+
+/// Where a series belongs that begins with this stage: streams begin a turn in any order.
+fn place_of(first: &StageResult, all: &[Series], stages: &[StageResult]) -> usize {
+    let is_later = |series: &&Series| {
+        stages
+            .iter()
+            .filter(|it| it.stage.target == series.target && it.stage.series == series.name)
+            .any(|it| it.stage.stream > first.stage.stream && accompanied::together_s(it, first) > 0.0)
+    };
+    all.len() - all.iter().rev().take_while(is_later).count()
 }
 
 /// Sets the passes of each series beside those of the other targets.

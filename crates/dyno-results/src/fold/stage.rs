@@ -178,6 +178,7 @@ impl StageFold {
         let mean =
             Estimate { mean: done as f64 / seconds, half_width: None, samples: 0, effective_samples: None };
         StageResult {
+            accompanies: None,
             start_s: self.start_s(),
             seconds: self.finished.as_ref().map_or(seconds, |finished| finished.seconds),
             complete: self.finished.as_ref().is_some_and(|finished| finished.complete),

@@ -93,7 +93,7 @@ fn a_drain_counts_for_everything_but_throughput() {
     assert_eq!((of_type.done, of_type.failed, of_type.failed_with_drain), (400, 8, 10));
     assert_eq!((stage.throughput.unwrap().mean, stage.seconds), (100.0, 5.0));
     assert_eq!((stage.service.unwrap().count, of_type.service.unwrap().count), (407, 407));
-    assert_eq!(report.timelines[0].load.tps, [100.0; 4]);
+    assert_eq!(report.timelines[0].load.tps, [Some(100.0); 4]);
 }
 
 #[test]
@@ -184,8 +184,73 @@ fn an_interval_in_which_nothing_ended_has_no_latency() {
     let report = with_intervals(&FixtureStage::write(StageKind::Hold, 4, &[100, 0, 100]), |_, _| {});
     let load = &report.timelines[0].load;
     assert_eq!(load.p99_us[1], None);
-    assert_eq!((load.tps[1], load.t_s[1]), (0.0, 1.5));
+    assert_eq!((load.tps[1], load.t_s[1]), (Some(0.0), 1.5));
     assert!(load.p99_us[2].is_some());
+}
+
+#[test]
+fn the_rest_of_a_second_has_no_rate_and_what_is_all_of_a_stage_has_one() {
+    let last_for = |tps: &'static [u64], ms: f64| {
+        let report = with_intervals(&FixtureStage::write(StageKind::Hold, 4, tps), |index, interval| {
+            if index + 1 == tps.len() {
+                interval.duration_ms = ms;
+            }
+        });
+        let load = report.timelines[0].load.clone();
+        assert_eq!(load.p99_us.iter().flatten().count(), tps.len(), "its latencies are as known as any");
+        (load.tps.last().copied().flatten(), load.failed_per_s.last().copied().flatten())
+    };
+    assert_eq!(last_for(&[100, 100, 1], 4.0), (None, None));
+    assert_eq!(last_for(&[100, 100, 40], 499.0), (None, None));
+    assert_eq!(last_for(&[100, 100, 60], 600.0), (Some(100.0), Some(0.0)));
+    assert_eq!(last_for(&[30], 300.0), (Some(100.0), Some(0.0)));
+}
+
+/// A run of two streams: `oltp`, the first of them, goes up a ladder, and `reports` begins each stage before it.
+fn two_streams(reports: &[u32]) -> Report {
+    let mut fixture = Fixture::started("2026-11-20-1");
+    let kinds = [StageKind::WarmUp, StageKind::Ladder, StageKind::Ladder, StageKind::Ladder, StageKind::Hold];
+    for ((kind, clients), of_reports) in kinds.into_iter().zip([4, 1, 2, 4, 2]).zip(reports) {
+        let of = |series, clients| FixtureStage { series, ..FixtureStage::write(kind, clients, &[100; 3]) };
+        let (reports, oltp) = (of("reports", *of_reports), of("oltp", clients));
+        let ids = [&reports, &oltp].map(|load| fixture.start_stage(load));
+        for second in 0..3 {
+            for (id, load) in ids.iter().zip([&reports, &oltp]) {
+                fixture.push(Event::Interval(interval(load, *id, second, 100)));
+            }
+        }
+        ids.iter().for_each(|id| fixture.finish_stage(*id, 3));
+        fixture.second_passes();
+        fixture.second_passes();
+        fixture.second_passes();
+        fixture.second_passes();
+    }
+    fixture.finish();
+    for stamped in &mut fixture.events {
+        if let Event::StageStarted(stage) = &mut stamped.event {
+            stage.stream = u32::from(stage.series == "reports");
+        }
+    }
+    fold(&fixture.events)
+}
+
+#[test]
+fn a_load_that_stays_the_same_stands_at_the_steps_of_the_one_that_it_accompanies() {
+    let accompanied = |report: &Report| -> Vec<_> {
+        report.stages.iter().map(|result| (result.stage.id, result.accompanies)).collect()
+    };
+    let report = two_streams(&[1; 5]);
+    let of_reports = [(0, None), (2, Some(3)), (4, Some(5)), (6, Some(7)), (8, Some(9))];
+    let of_oltp = [1, 3, 5, 7, 9].map(|id| (id, None));
+    let mut all = [of_reports, of_oltp].concat();
+    all.sort_unstable();
+    assert_eq!(accompanied(&report), all);
+    // With a ladder of its own it stands at its own steps.
+    let both = two_streams(&[1, 1, 2, 4, 4]);
+    assert!(accompanied(&both).iter().all(|(_, accompanies)| accompanies.is_none()));
+    // Streams are told in the order of the phase, whichever began first.
+    let names: Vec<_> = report.series.iter().map(|series| series.name.as_str()).collect();
+    assert_eq!(names, ["oltp", "reports"]);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use super::telemetry::Telemetry;
 use crate::document::{LoadColumns, Percentiles, PoolLoad, Timeline};
 use crate::event::{Interval, Stage, Target};
 use crate::latency::{self, Latency};
+use crate::statistics::throughput::FULL_SHARE;
 
 /// The timelines in the making, by target and place of the stream.
 #[derive(Debug, Default)]
@@ -29,7 +30,7 @@ impl Timelines {
             return;
         }
         let load = self.load_mut(&stage.target, stage.stream);
-        let per_s = |count: u64| count as f64 * 1000.0 / interval.duration_ms;
+        let per_s = |count: u64| is_full(interval).then(|| count as f64 * 1000.0 / interval.duration_ms);
         load.t_s.push(start_s + (interval.start_ms + interval.duration_ms / 2.0) / 1000.0);
         load.stage.push(stage.id);
         load.clients.push(interval.clients);
@@ -73,6 +74,13 @@ impl Timelines {
         }
         views
     }
+}
+
+/// The last interval of a stage ends when the stage does: a transaction in a few milliseconds would be drawn as hundreds a
+/// second. Those before it, which have one length, began with the stage.
+fn is_full(interval: &Interval) -> bool {
+    let full_ms = interval.start_ms / f64::from(interval.index.max(1));
+    interval.index == 0 || interval.duration_ms >= FULL_SHARE * full_ms
 }
 
 fn push_latency(load: &mut LoadColumns, latency: Option<&Latency>) {

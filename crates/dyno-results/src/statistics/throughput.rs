@@ -9,7 +9,7 @@ use crate::document::Estimate;
 const SAMPLES_MIN: usize = 3;
 /// An interval shorter than this share of the longest is left out of the variance: its rate is noisier than the
 /// others'. It still counts in the mean.
-const FULL_SHARE: f64 = 0.5;
+pub(crate) const FULL_SHARE: f64 = 0.5;
 /// Of a longer series neighbours are put together, and their means looked at: what resembles each other for longer than they
 /// last shows all the same, and a day that drifts would otherwise take seconds to look through.
 const SERIES_MAX: usize = 4096;

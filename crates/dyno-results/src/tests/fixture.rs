@@ -125,7 +125,7 @@ impl Fixture {
             .any(|stamped| matches!(&stamped.event, Event::Sample(sample) if sample.target == self.target))
     }
 
-    fn second_passes(&mut self) {
+    pub(crate) fn second_passes(&mut self) {
         self.now_ms += 1000;
         for (source, key, per_second) in self.growth.clone() {
             *self.readings.entry(source).or_default().entry(key.to_owned()).or_insert(0.0) += per_second;
