@@ -249,11 +249,14 @@ function throughputWords(ladder: Ladder): string {
   if (peak === null) return `From ${rungText(ladder, first)} to ${rungText(ladder, last)}.`;
   const top = peakText(rungs, peak);
   const band =
-    shadedOf(ladder) === null
-      ? ""
-      : ` Shaded: with ${peak.indistinguishable_from} clients it cannot be told from the peak.`;
+    shadedOf(ladder) === null ? "" : ` Shaded: with ${alikeText(peak)} it cannot be told from the peak.`;
   const after = last?.id === peak.stage ? "" : `; ${rungText(ladder, last)}`;
   return `From ${rungText(ladder, first)} to the peak of ${top}${after}.${band}`;
+}
+
+/** `1 client`, `1–16 clients` */
+function alikeText({ indistinguishable_from: alike }: Peak): string {
+  return `${alike} ${alike === "1" ? "client" : "clients"}`;
 }
 
 function latencyWords(ladder: Ladder): string {
