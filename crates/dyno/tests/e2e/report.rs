@@ -67,11 +67,11 @@ impl Report {
         self.list("findings").iter().map(|finding| finding["code"].as_str().unwrap()).collect()
     }
 
-    /// Transactions that each stored interval of load holds, as rates.
-    pub(crate) fn intervals(&self) -> Vec<f64> {
+    /// Transactions that each stored interval of load holds, as rates; the rest of a second has none.
+    pub(crate) fn intervals(&self) -> Vec<Option<f64>> {
         let timelines = self.list("timelines").iter();
         let tps = timelines.flat_map(|timeline| timeline["load"]["tps"].as_array().unwrap());
-        tps.map(|tps| tps.as_f64().unwrap()).collect()
+        tps.map(Value::as_f64).collect()
     }
 
     /// One of the totals, summed over the stages whose workload writes.
