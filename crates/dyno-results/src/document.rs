@@ -517,6 +517,10 @@ pub struct StageResult {
     /// and other machines of its hypervisor (steal), 0 to 1. `None` where it cannot be told, and where another target's load
     /// ran on the host.
     pub cpu_taken_share: Option<f64>,
+    /// Whether `cpu_taken_share` and what `resources` has of processors were read over all stages that repeat this one, which is
+    /// too short to have a reading of its own.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub processors_by_repeats: bool,
     /// What a transaction cost the server; `None` where nothing of it is known.
     pub costs: Option<Costs>,
     /// One for each transaction type that occurred. Not `types`: those are the flattened stage's names.

@@ -53,6 +53,7 @@ const RULES: &[Rule] = &[
     driver_bound::judge,
     shared_host::judge,
     noisy_host::judge,
+    noisy_host::judge_unknown,
     peak_not_reached::judge,
     rate_not_met::judge,
     pool_bound::judge,
@@ -71,8 +72,14 @@ const RULES: &[Rule] = &[
 ];
 
 /// Rules that tell of what may still come while a run goes on.
-const OF_THE_END: &[Rule] =
-    &[answers::judge, peak_not_reached::judge, unpaired::judge, noisy::judge, too_short::judge];
+const OF_THE_END: &[Rule] = &[
+    answers::judge,
+    noisy_host::judge_unknown,
+    peak_not_reached::judge,
+    unpaired::judge,
+    noisy::judge,
+    too_short::judge,
+];
 
 /// Findings of a run that goes on, the gravest first: what only its end can tell is left out.
 #[must_use]

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::document::{Costs, Metric, StageResult, Timeline};
-use crate::event::Target;
+use crate::event::{StageKind, Target};
+use crate::headline::Demand;
 
 /// Digits of a mean: a reading of a second is not known to more, and a ramp has hundreds of stages.
 const DIGITS: i32 = 5;
@@ -21,6 +22,10 @@ const OF_DISK: usize = 2;
 
 /// Processors that a server and its driver may seem to have used beyond all that were busy, as a share of the host's.
 const READ_APART: f64 = 0.03;
+/// A host is read once a second: a stage that is shorter may have no reading of its own.
+const SHORT_S: f64 = 2.0;
+/// Repeats that fill at least this share of the time from the first to the last are read together.
+const FILLED_MIN: f64 = 0.8;
 
 /// Who else used a server's host while a stage's load ran.
 #[derive(Clone, Copy)]
@@ -58,23 +63,78 @@ pub(super) fn fill(
             .filter(|result| result.stage.target == timeline.target)
             .map(|result| (result.stage.stream, result.start_s, result.start_s + result.seconds))
             .collect();
-        for (place, result) in stages.iter_mut().enumerate() {
-            if !is_wanted(place, result) {
-                continue;
-            }
-            let end_s = result.start_s + result.seconds;
-            let (start_s, stream) = (result.start_s, result.stage.stream);
-            let loaded = beside.iter().any(|(from_s, to_s)| *from_s < end_s && start_s < *to_s);
-            let shared = own
-                .iter()
-                .any(|(other, from_s, to_s)| *other != stream && *from_s < end_s && start_s < *to_s);
-            let means = means(&shown, result.start_s, end_s);
-            let company = Company { driver, in_process, loaded, shared };
-            result.costs = costs(result, &means, company);
-            result.cpu_taken_share = taken_share(&means, company).map(rounded);
-            result.resources = means.into_iter().map(|(key, mean)| (key, rounded(mean))).collect();
+        let company = |stream: u32, from_s: f64, to_s: f64| {
+            let meets = |(from, to): (f64, f64)| from < to_s && from_s < to;
+            let loaded = beside.iter().any(|span| meets(*span));
+            let shared = own.iter().any(|(other, from, to)| *other != stream && meets((*from, *to)));
+            Company { driver, in_process, loaded, shared }
+        };
+        let read = |result: &StageResult| {
+            let (stream, from_s, to_s) =
+                (result.stage.stream, result.start_s, result.start_s + result.seconds);
+            let means = means(&shown, from_s, to_s);
+            let alone = company(stream, from_s, to_s);
+            let costs = costs(result, &means, alone);
+            let of_repeats = of_processors_of_repeats(stages, result, &shown, &means);
+            let by_repeats = of_repeats.is_some();
+            let (means, company) = match of_repeats {
+                Some(((from_s, to_s), of_repeats)) => {
+                    let others = means.into_iter().filter(|(key, _)| !is_of_processors(key));
+                    (others.chain(of_repeats).collect(), company(stream, from_s, to_s))
+                }
+                None => (means, alone),
+            };
+            let taken_share = taken_share(&means, company).map(rounded);
+            let resources = means.into_iter().map(|(key, mean)| (key, rounded(mean))).collect();
+            (costs, taken_share, resources, by_repeats)
+        };
+        let places = stages.iter().enumerate().filter(|(place, result)| is_wanted(*place, result));
+        let all: Vec<_> = places.map(|(place, result)| (place, read(result))).collect();
+        for (place, (costs, taken_share, resources, by_repeats)) in all {
+            let result = &mut stages[place];
+            (result.costs, result.cpu_taken_share, result.resources) = (costs, taken_share, resources);
+            result.processors_by_repeats = by_repeats;
         }
     }
+}
+
+/// What was read of processors over all the holds or passes that repeat each other, where a stage of them is too short to have a
+/// reading of its own. `None` also where they do not fill the time from the first to the last: then it is not of them.
+fn of_processors_of_repeats(
+    stages: &[StageResult],
+    result: &StageResult,
+    shown: &[(String, &Metric<'_>)],
+    own: &BTreeMap<String, f64>,
+) -> Option<((f64, f64), BTreeMap<String, f64>)> {
+    let wanted: Vec<(String, &Metric<'_>)> =
+        shown.iter().filter(|(key, _)| is_of_processors(key)).cloned().collect();
+    // Each is read at an instant, or between two.
+    let needed = |key: &str| key.ends_with("cpu_idle_share") || key.ends_with("cpus");
+    let is_read = wanted.iter().filter(|(key, _)| needed(key)).all(|(key, _)| own.contains_key(key));
+    if is_read || result.stage.kind != StageKind::Hold || result.seconds >= SHORT_S {
+        return None;
+    }
+    let same = |other: &&StageResult| {
+        let (own, other) = (&result.stage, &other.stage);
+        own.kind == other.kind
+            && (&own.target, &own.series, own.stream) == (&other.target, &other.series, other.stream)
+            && Demand::of(own) == Demand::of(other)
+    };
+    let repeats = || stages.iter().filter(same);
+    let from_s = repeats().map(|repeat| repeat.start_s).reduce(f64::min)?;
+    let to_s = repeats().map(|repeat| repeat.start_s + repeat.seconds).reduce(f64::max)?;
+    let seconds: f64 = repeats().map(|repeat| repeat.seconds).sum();
+    if repeats().nth(1).is_none() || seconds < FILLED_MIN * (to_s - from_s) {
+        return None;
+    }
+    let means = means(&wanted, from_s, to_s);
+    (!means.is_empty()).then_some(((from_s, to_s), means))
+}
+
+/// What is read of processors and their time.
+fn is_of_processors(key: &str) -> bool {
+    let key = key.strip_prefix("driver.").unwrap_or(key);
+    ["cpu", "server_cpu", "driver_cpu", "pressure_cpu"].iter().any(|beginning| key.starts_with(beginning))
 }
 
 /// When the loads of other targets on a target's host began and ended.

@@ -191,6 +191,7 @@ impl StageFold {
             pool: sums.pool.as_ref().and_then(PoolFold::result),
             resources: BTreeMap::new(),
             cpu_taken_share: None,
+            processors_by_repeats: false,
             costs: None,
             by_type: Vec::new(),
             queries: sums.queries.filter(|_| seconds > 0.0).map(|queries| query_result(queries, seconds)),

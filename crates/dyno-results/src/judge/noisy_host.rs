@@ -1,7 +1,8 @@
-//! `noisy-host`: others than the server and dyno used the machine while a figure was measured.
+//! `noisy-host`: others than the server and dyno used the machine while a figure was measured. `noisy-host-unknown`: nobody knows
+//! whether they did.
 
 use super::evidence::{loads, stage_name};
-use super::gathered::{InStage, gather};
+use super::gathered::{InStage, gather, gather_alike};
 use super::shared_host::is_loaded_beside;
 use crate::document::{Report, Series, StageResult};
 use crate::event::{Finding, Severity};
@@ -10,6 +11,7 @@ use crate::headline::rungs;
 use crate::others::{DISK_SHARE_FEW, Others};
 
 pub(crate) const CODE: &str = "noisy-host";
+const CODE_UNKNOWN: &str = "noisy-host-unknown";
 /// Time in which something waited for a processor, from this share on, is told beside who had them.
 const CPU_PRESSURE_TOLD: f64 = 0.1;
 /// Time in which something waited for memory, from this share on: whoever uses it, the server is slowed down as well.
@@ -20,6 +22,20 @@ const IO_PRESSURE_MIN: f64 = 0.1;
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     let found = stages(report).into_iter().filter_map(|(series, result)| told(report, series, result));
     gather(report, CODE, found)
+}
+
+/// Stages in which nothing was read of a host that is read.
+pub(super) fn judge_unknown(report: &Report) -> Vec<Finding> {
+    let advice = "measure for longer: a host is read once a second (--repeat makes more passes or holds; more data make longer passes)";
+    gather_alike(report, (CODE_UNKNOWN, Severity::Note, advice), stages(report), |series, result| {
+        let source = report.target(&series.target)?.host_source.as_deref()?;
+        Others::on_server_host(result).is_none().then(|| {
+            format!(
+                "in {} too little was read of the server's host ({source}): it is not known what others used of it",
+                stage_name(result)
+            )
+        })
+    })
 }
 
 /// Every stage that a figure is of. Where a ladder is all there is, each of its steps decides where the peak is.
@@ -60,9 +76,18 @@ fn told<'a>(report: &Report, series: &'a Series, result: &'a StageResult) -> Opt
         series,
         result,
         severity: if in_the_way { Severity::Doubt } else { Severity::Note },
-        evidence: format!("in {} {}", stage_name(result), evidence.join("; ")),
+        evidence: format!("in {}{} {}", stage_name(result), by_repeats(result), evidence.join("; ")),
         advice: advice.to_owned(),
     })
+}
+
+/// Where the stage is too short for readings of its own.
+fn by_repeats(result: &StageResult) -> &'static str {
+    match (result.processors_by_repeats, result.stage.pass) {
+        (false, _) => "",
+        (true, true) => " (read over all passes together)",
+        (true, false) => " (read over all holds together)",
+    }
 }
 
 /// `for 88% of the time something waited for a processor`

@@ -623,7 +623,8 @@ fn every_code_is_documented() {
         include_str!("too_short.rs"),
         include_str!("unpaired.rs"),
     ];
-    assert_eq!(rules.len(), RULES.len());
+    // One of them has two rules.
+    assert_eq!(rules.len() + 1, RULES.len());
     // Found where runs are compared, and documented among the others.
     let of_comparisons = include_str!("../comparison/differences.rs");
     for code in &documented {

@@ -208,3 +208,86 @@ fn the_load_of_another_target_on_the_host_is_not_others() {
     must_be_silent(&of(5.0), "noisy-host");
     must_find(&of(90.0), "noisy-host", Severity::Note, &["something waited for a disk"]);
 }
+
+/// `count` stages of `ms` milliseconds each, one behind the other, on a host that is read once a second and on which others took 64% of
+/// the processors. `change` is shown each stage with its place.
+fn short(count: usize, ms: u64, change: impl Fn(&mut crate::event::Stage, usize)) -> Report {
+    let mut fixture = Fixture::started("2026-11-20-1");
+    let host_source = Some("this host".to_owned());
+    fixture.push(Event::Target(Target { same_host: Some(true), host_source, ..target("pg") }));
+    fixture.read("host", "cpus", 2.0);
+    for (key, cores) in [
+        ("cpu_user_seconds_total", 1.98),
+        ("cpu_idle_seconds_total", 0.02),
+        ("server_cpu_seconds_total", 0.6),
+        ("driver_cpu_seconds_total", 0.1),
+    ] {
+        fixture.grow("host", key, cores * ms as f64 / 1000.0);
+    }
+    (0..count).for_each(|_| {
+        fixture.play(&FixtureStage::write(StageKind::Hold, 1, &[5]));
+    });
+    fixture.finish();
+    let (mut stages, mut sampled_s) = (0, None);
+    fixture.events.retain_mut(|stamped| {
+        // A second of the fixture is a stage.
+        stamped.at_ms = stamped.at_ms * ms / 1000;
+        match &mut stamped.event {
+            Event::StageStarted(stage) => {
+                change(stage, stages);
+                stages += 1;
+            }
+            Event::Interval(interval) => interval.duration_ms = ms as f64,
+            Event::StageFinished(finished) => finished.seconds = ms as f64 / 1000.0,
+            Event::Sample(_) => return sampled_s.replace(stamped.at_ms / 1000) != Some(stamped.at_ms / 1000),
+            _ => {}
+        }
+        true
+    });
+    fold(&fixture.events)
+}
+
+#[test]
+fn stages_too_short_for_a_reading_of_their_own_are_judged_together() {
+    let passes = short(10, 300, |stage, _| stage.pass = true);
+    let words = [
+        "in the pass of 0.3 s at 1 client (read over all passes together) other programs took 64% of the 2 processors",
+        "; found in 10 of 10 passes (all)",
+    ];
+    must_find(&passes, "noisy-host", Severity::Doubt, &words);
+    must_be_silent(&passes, "noisy-host-unknown");
+    // What it cost is known only of those that were read.
+    let is_read = |result: &&crate::document::StageResult| result.costs.is_some();
+    assert_eq!(passes.stages.iter().filter(is_read).count(), 3);
+    assert_eq!(passes.series[0].headline.as_ref().unwrap().cpu_taken_share, Some(0.64));
+    let holds = short(6, 400, |_, _| ());
+    let words = ["in the hold of 0.4 s at 1 client (read over all holds together) other programs took 64%"];
+    must_find(&holds, "noisy-host", Severity::Doubt, &words);
+    must_be_silent(&short(4, 1100, |stage, _| stage.pass = true), "noisy-host-unknown");
+}
+
+#[test]
+fn it_is_told_where_nobody_knows_of_others() {
+    let unknown = |report: &Report, stage: &str| {
+        must_be_silent(report, "noisy-host");
+        let words = [stage, "too little was read of the server's host (this host)"];
+        must_find(report, "noisy-host-unknown", Severity::Note, &words);
+    };
+    // They end before the host is read a second time.
+    unknown(&short(3, 300, |stage, _| stage.pass = true), "in the pass of 0.3 s at 1 client");
+    unknown(&short(1, 700, |_, _| ()), "in the hold of 0.7 s");
+    unknown(&short(1, 700, |stage, _| stage.kind = StageKind::Ladder), "in the rung of 0.7 s");
+    // In turn with another target, whose load was most of what was read.
+    let in_turn = short(10, 300, |stage, place| {
+        stage.pass = true;
+        if place % 3 > 0 {
+            stage.target = "my".to_owned();
+        }
+    });
+    must_find(&in_turn, "noisy-host-unknown", Severity::Note, &["; found in 4 of 4 passes (all)"]);
+    // A run that goes on has its next reading before it.
+    let so_far = judge_so_far(&short(1, 700, |_, _| ()));
+    assert!(so_far.iter().all(|finding| finding.code != "noisy-host-unknown"));
+    // A host that nobody reads is unknown by itself.
+    must_be_silent(&clean_report(), "noisy-host-unknown");
+}
