@@ -78,6 +78,9 @@ fn no_level(series: &Series, first: &StageResult) -> Result<(), String> {
         ));
     }
     match first.stage.kind {
+        StageKind::Ladder if !first.complete => {
+            Err("the ladder was cut short in its first step, and no load was held".to_owned())
+        }
         StageKind::Ramp => Err("a ramp has no level; one number of --clients, or one --rate, has".to_owned()),
         _ => Ok(()),
     }

@@ -7,7 +7,7 @@ use super::shared_host::is_loaded_beside;
 use crate::document::{Report, Series, StageResult};
 use crate::event::{Finding, Severity};
 use crate::format;
-use crate::headline::rungs;
+use crate::headline::{candidates, rungs};
 use crate::others::{DISK_SHARE_FEW, Others};
 
 pub(crate) const CODE: &str = "noisy-host";
@@ -44,7 +44,10 @@ fn stages(report: &Report) -> Vec<(&Series, &StageResult)> {
     let held = loads(report).into_iter().filter(|(series, _)| !is_ladder(series));
     let ladders = report.series.iter().filter(|series| is_ladder(series));
     let steps = ladders.flat_map(|series| {
-        rungs(series, |id| report.stage(id)).into_iter().map(move |result| (series, result))
+        let find = |id| report.stage(id);
+        // Of a ladder that was cut short in its first step, that step is what is shown.
+        let whole = Some(rungs(series, find)).filter(|whole| !whole.is_empty());
+        whole.unwrap_or_else(|| candidates(series, find)).into_iter().map(move |result| (series, result))
     });
     held.chain(steps).collect()
 }

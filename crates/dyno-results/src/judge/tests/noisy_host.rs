@@ -291,3 +291,28 @@ fn it_is_told_where_nobody_knows_of_others() {
     // A host that nobody reads is unknown by itself.
     must_be_silent(&clean_report(), "noisy-host-unknown");
 }
+
+#[test]
+fn a_ladder_that_is_cut_short_in_its_first_step_is_judged_by_that() {
+    let mut fixture = Fixture::started("2026-11-20-1");
+    fixture.push(Event::Target(target("pg")));
+    fixture.read("host", "cpus", 2.0);
+    for (key, cores) in [
+        ("cpu_user_seconds_total", 1.98),
+        ("cpu_idle_seconds_total", 0.02),
+        ("server_cpu_seconds_total", 0.4),
+    ] {
+        fixture.grow("host", key, cores);
+    }
+    fixture.play(&FixtureStage::write(StageKind::Ladder, 1, &wobble(500, 5)));
+    for stamped in &mut fixture.events {
+        if let Event::StageFinished(finished) = &mut stamped.event {
+            finished.complete = false;
+        }
+    }
+    let report = fold(&fixture.events);
+    must_find(&report, "noisy-host", Severity::Doubt, &["in the rung of 5 s", "other programs took 79%"]);
+    let findings = judge(&report);
+    let expected = "nothing (tpcb-like): the ladder was cut short in its first step, and no load was held";
+    assert_eq!(report.judged(findings).quotes[0].text, expected);
+}
