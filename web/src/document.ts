@@ -376,6 +376,8 @@ export type StageResult = Arrival & {
   accompanies?: number;
   /** Left out but for a pass over a query set. */
   pass?: boolean;
+  /** Left out where transactions are no queries of a query set, and in documents of earlier versions. */
+  query_set?: boolean;
   /** Left out but for fixed work of one client. */
   fixed?: boolean;
   kind: StageKind;

@@ -81,6 +81,11 @@ export function kindText({ kind, pass }: StageResult): string {
   return pass === true && kind === "hold" ? "pass" : kind;
 }
 
+/** What one of a stage's transactions is called. */
+export function unitOf({ pass, query_set }: StageResult): "query" | "transaction" {
+  return pass === true || query_set === true ? "query" : "transaction";
+}
+
 /** What must stand beside the figures of a workload; null where nothing must. */
 export function caveatOf(workload: string): string | null {
   return workload.startsWith("tpch/")

@@ -37,7 +37,7 @@ const COLUMNS: [&str; 21] = [
 const LOAD_COLUMNS: usize = COLUMNS.len() - 3;
 
 /// Writes the timelines with a header. Columns of telemetry are named by source and key and have their unit in brackets,
-/// `host.cpu_user_share (share)`; each is there once, whichever targets have it. `started_at` (RFC 3339) is when the run
+/// `host.cpu_user_share (share)`, `host.disk_write_bytes_per_s (bytes/s of the whole device)`; each is there once, whichever targets have it. `started_at` (RFC 3339) is when the run
 /// began, from which all times count.
 ///
 /// # Errors
@@ -53,13 +53,19 @@ pub fn write(
     let mut line = CsvLine::default();
     COLUMNS.iter().for_each(|name| line.text(name));
     for column in &metrics {
-        line.text(&format!("{}.{} ({})", column.source, column.key, column.unit));
+        let whose = if is_of_whole_disk(column) { " of the whole device" } else { "" };
+        line.text(&format!("{}.{} ({}{whose})", column.source, column.key, column.unit));
     }
     line.end(out)?;
     for timeline in timelines {
         target(timeline, (stages, began), &metrics, &mut line, out)?;
     }
     Ok(())
+}
+
+/// Whether it is of whatever uses the disk, and not of the server or dyno alone.
+fn is_of_whole_disk(column: &Metric<'_>) -> bool {
+    column.source != "database" && column.key.starts_with("disk_")
 }
 
 /// The telemetry of all targets, each source and key once, in the order of the first that has it.

@@ -54,6 +54,27 @@ fn queries_stand_side_by_side_by_their_names() {
 }
 
 #[test]
+fn a_device_is_told_from_a_server_in_one_row() {
+    let mut report = fold(&two().events());
+    for (place, source) in ["server", "disk"].into_iter().enumerate() {
+        let held = report.series.iter().filter(|series| series.name == "ingest").nth(place).unwrap().holds[0];
+        let result = report.stages.iter_mut().find(|result| result.stage.id == held).unwrap();
+        result.stage.query_set = true;
+        result.costs.as_mut().unwrap().disk_source = Some(source.to_owned());
+    }
+    let text = render(&report, None, Terminal::plain(120));
+    let row = |name: &str| {
+        let line = text.lines().find(|line| line.contains(name)).unwrap();
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(row("disk written"), "disk written 8.1 KiB 14.8 KiB (device)");
+    // Operations are of one kind of thing.
+    assert_eq!(row("disk writes"), "disk writes 1.19 2.16");
+    assert_eq!(row("disk traffic"), "disk traffic server's own / whole disk's whole disk's");
+    assert!(row("per query").starts_with("per query hold"), "{text}");
+}
+
+#[test]
 fn two_targets_stand_side_by_side() {
     insta::assert_snapshot!(shown(&two(), 120), @"
     target    pg  PostgreSQL 18.1 · postgres://me@127.0.0.1:5432/shop · 2 cores, 24 GiB, NVMe · same host as the driver

@@ -103,6 +103,30 @@ fn what_others_took_stands_below_the_figure_and_in_place_of_a_cause() {
 }
 
 #[test]
+fn figures_of_a_disk_say_whose_they_are_and_costs_what_they_are_of() {
+    let mut report = fold(&Plan { ladder: vec![], ..Plan::default() }.events());
+    let mut line = |sources: [&str; 2], query_set: bool| {
+        let held = report.series[0].holds[0];
+        let result = report.stages.iter_mut().find(|result| result.stage.id == held).unwrap();
+        result.stage.query_set = query_set;
+        result.costs = Some(Costs {
+            disk_write_bytes: Some(2150.0),
+            disk_write_operations: Some(1.25),
+            disk_source: Some(sources[0].to_owned()),
+            disk_operations_source: Some(sources[1].to_owned()),
+            ..Costs::default()
+        });
+        let text = render(&report, None, Terminal::plain(200));
+        text.lines().find(|line| line.contains("KiB written")).unwrap().trim().to_owned()
+    };
+    let of_device = "each transaction: 2.1 KiB written in 1.25 disk writes of the whole device";
+    assert_eq!(line(["disk", "disk"], false), of_device);
+    let of_both = "each query: 2.1 KiB written · 1.25 disk writes of the whole device";
+    assert_eq!(line(["server", "disk"], true), of_both);
+    assert_eq!(line(["cgroup", "cgroup"], false), "each transaction: 2.1 KiB written in 1.25 disk writes");
+}
+
+#[test]
 fn a_query_set_has_the_interval_over_its_passes() {
     let mut events = Plan { ladder: vec![], ..Plan::default() }.events();
     for stamped in &mut events {

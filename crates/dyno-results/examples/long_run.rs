@@ -189,6 +189,7 @@ fn stage(id: u32, target: &str) -> Stage {
         planned_transactions: None,
         contended_rows: None,
         pass: false,
+        query_set: false,
         fixed: false,
         stream: 0,
         round: 0,

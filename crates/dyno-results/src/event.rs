@@ -453,6 +453,9 @@ pub struct Stage {
     /// is what is measured, and not how many there are in a time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pass: bool,
+    /// Each transaction is a query of a query set, in passes or not. In runs of before only passes tell.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub query_set: bool,
     /// It is fixed work that one client does, whatever load is asked for.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub fixed: bool,
@@ -473,6 +476,12 @@ impl Stage {
             StageKind::Hold if self.pass => "pass",
             kind => kind.stage_name(),
         }
+    }
+
+    /// What one of its transactions is called: `query` of a query set.
+    #[must_use]
+    pub fn unit(&self) -> &'static str {
+        if self.pass || self.query_set { "query" } else { "transaction" }
     }
 
     /// Whether it is fixed work: how long it takes is the figure, and not its throughput. A pass is, and what is `fixed`.

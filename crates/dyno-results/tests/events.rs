@@ -193,6 +193,7 @@ fn stage(arrival: Arrival) -> Stage {
         round: 1,
         contended_rows: Some(1),
         pass: true,
+        query_set: true,
         fixed: true,
         types: vec![],
     }

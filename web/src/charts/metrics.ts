@@ -63,10 +63,15 @@ export const METRIC_CHARTS: MetricChart[] = [
   host(
     "operations",
     "Disk operations",
-    "per second",
+    "per second, of the whole device",
     ways("disk_write_operations_per_s", "disk_read_operations_per_s", ["writes", "reads"]),
   ),
-  host("disk", "Disk traffic", "bytes per second", ways("disk_write_bytes_per_s", "disk_read_bytes_per_s")),
+  host(
+    "disk",
+    "Disk traffic",
+    "bytes per second, of the whole device",
+    ways("disk_write_bytes_per_s", "disk_read_bytes_per_s"),
+  ),
   host(
     "server-disk",
     "Disk traffic of the server",

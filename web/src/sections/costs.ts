@@ -3,7 +3,7 @@
 import type { Costs, Size, StageResult } from "../document";
 import { type Child, el, type Row, section, table } from "../dom";
 import { bytes, counted, estimated, latency, long } from "../format";
-import { kindText, standingFor } from "../reading";
+import { kindText, standingFor, unitOf } from "../reading";
 import { type Lane, type Scene, seriesNames, seriesOfLane } from "../scene";
 
 type Source = "disk_source" | "disk_operations_source";
@@ -33,7 +33,17 @@ export function costsSection(scene: Scene): HTMLElement | null {
   const tables = seriesNames(scene).flatMap((name) => seriesTable(scene, name));
   const sizes = sizesTable(scene);
   if (tables.length === 0 && sizes === null) return null;
-  return section("costs", "What a transaction cost", el("div", { class: "columns" }, tables, sizes));
+  return section(
+    "costs",
+    `What a ${unitOfScene(scene)} cost`,
+    el("div", { class: "columns" }, tables, sizes),
+  );
+}
+
+/** `query` where all stages are of query sets. */
+function unitOfScene(scene: Scene): string {
+  const stages = scene.reports.flatMap(({ stages }) => stages);
+  return stages.length > 0 && stages.every((stage) => unitOf(stage) === "query") ? "query" : "transaction";
 }
 
 function seriesTable(scene: Scene, name: string): HTMLElement[] {
@@ -57,7 +67,7 @@ function seriesTable(scene: Scene, name: string): HTMLElement[] {
         columns.map(({ stage }) => stage?.costs?.[key] ?? null),
         label,
         format,
-        areOfOneKind(
+        sourcesOf(
           key,
           columns.map(({ stage }) => stage?.costs ?? null),
         ),
@@ -72,14 +82,16 @@ function seriesTable(scene: Scene, name: string): HTMLElement[] {
       ],
     },
   ];
+  const measured = columns.find(({ stage }) => stage !== null)?.stage;
+  const unit = measured == null ? "transaction" : unitOf(measured);
   const head = [
-    { label: "per transaction" },
+    { label: `per ${unit}` },
     ...headings(
       columns.map(({ lane }) => lane),
       scene,
     ),
   ];
-  return [el("div", {}, el("h3", {}, name), table(`Costs of a transaction, ${name}`, head, rows))];
+  return [el("div", {}, el("h3", {}, name), table(`Costs of a ${unit}, ${name}`, head, rows))];
 }
 
 /** A cost that is known of none says nothing. */
@@ -87,24 +99,28 @@ function costRow(
   values: (number | null)[],
   label: string,
   format: (value: number) => string,
-  comparable: boolean,
+  sources: (string | null)[],
 ): Row[] {
   if (values.every((value) => value === null)) return [];
+  const comparable = new Set(sources).size === 1;
   const ratio = values.length === 2 ? [comparable ? ratioOf(values[0] ?? null, values[1] ?? null) : ""] : [];
+  // What is a device's of some and a server's own of others stands in one row, and is not one thing.
+  const whose = (at: number): string => (!comparable && sources[at] === "disk" ? " (device)" : "");
   return [
     {
       cells: [
         label,
-        ...values.map((value) => (value === null ? unknown("not read") : format(value))),
+        ...values.map((value, at) => (value === null ? unknown("not read") : `${format(value)}${whose(at)}`)),
         ...ratio,
       ],
     },
   ];
 }
 
-function areOfOneKind(key: Cost, all: (Costs | null)[]): boolean {
+/** Of what a cost was counted on each side; nothing where it is always one thing. */
+function sourcesOf(key: Cost, all: (Costs | null)[]): (string | null)[] {
   const source = SOURCES[key];
-  return source === undefined || new Set(all.map((costs) => costs?.[source] ?? null)).size === 1;
+  return all.map((costs) => (source === undefined ? null : (costs?.[source] ?? null)));
 }
 
 function stageName(stage: StageResult): string {

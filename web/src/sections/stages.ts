@@ -58,7 +58,7 @@ export function stagesSection(scene: Scene): HTMLElement | null {
     { label: "Failed", figures: true, title: "all that began in the stage" },
     { label: "Retries", figures: true },
     ...(shows.queries ? QUERY_COLUMNS : []),
-    { label: "Driver CPU", figures: true, title: "of the driver's threads, per transaction" },
+    { label: "Driver CPU", figures: true, title: "of the driver's threads, per transaction or query" },
     { label: "Busiest thread", figures: true, title: "share of its time that the busiest driver thread ran" },
     { label: "Remarks" },
   ];

@@ -121,6 +121,32 @@ describe.skipIf(executable === undefined)("the page of two targets", () => {
     expect(complaints).toEqual([]);
   });
 
+  test("says of what costs are, whose disk it is, and what rests on estimates", async () => {
+    const { page, complaints } = await open("light", (report) => {
+      for (const stage of report.stages) {
+        stage.query_set = true;
+        if (stage.target === "pg" && stage.costs !== null) stage.costs.disk_source = "server";
+      }
+      for (const size of report.sizes) size.rows_counted = size.target === "my";
+    });
+    const row = async (label: string) => {
+      const cells = page.locator("#costs tr", { hasText: label }).first().locator("th, td");
+      return (await cells.allInnerTexts()).map((text) => text.trim());
+    };
+    expect(await page.locator("#costs thead th").first().innerText()).toBe("per query");
+    const [, ofServer, ofDevice, ratio] = await row("written to disk");
+    expect(ofServer).not.toContain("(device)");
+    expect(ofDevice).toMatch(/ \(device\)$/);
+    expect(ratio).toBe("");
+    expect((await row("disk writes"))[2]).not.toContain("(device)");
+    const rows = await row("rows of all tables");
+    expect(rows[1]).toBe("≈ 4,200,000");
+    expect(rows[2]).toBe("4,200,000");
+    expect((await row("bytes per row"))[1]).toMatch(/^≈ /);
+    expect((await row("tables and indexes"))[1]).not.toContain("≈");
+    expect(complaints).toEqual([]);
+  });
+
   test("turns a target off and on, by pointer and by key, and keeps it in the address", async () => {
     const { page, complaints } = await open("light");
     const both = await pixelsOf(page, THROUGHPUT, "series-2");

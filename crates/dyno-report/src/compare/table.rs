@@ -71,7 +71,7 @@ pub(super) fn rows(rows: &[FigureRow], columns: &TableColumns<'_>, sheet: &mut S
         })
         .collect();
     let names: Vec<&str> = order.iter().map(|side| columns.names[*side].as_str()).collect();
-    let labels: Vec<&str> = rows.iter().map(|row| row.short_label).collect();
+    let labels: Vec<&str> = rows.iter().map(|row| row.short_label.as_str()).collect();
     let widths: Vec<Widths> = (0..names.len())
         .map(|column| Widths::of(names[column], cells.iter().map(|row| &row[column])))
         .collect();

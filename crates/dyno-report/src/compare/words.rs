@@ -10,7 +10,10 @@ const LEAST: f64 = 0.01;
 pub(super) fn labels(comparison: &Comparison) -> Vec<&str> {
     let of_series =
         comparison.series.iter().flat_map(|series| &series.sections).flat_map(|section| &section.rows);
-    of_series.chain(comparison.data.iter().flat_map(|data| &data.rows)).map(|row| row.short_label).collect()
+    of_series
+        .chain(comparison.data.iter().flat_map(|data| &data.rows))
+        .map(|row| row.short_label.as_str())
+        .collect()
 }
 
 /// A figure as it stands in its column: `84.9k ±1.0%`, `90 µs`, `8 clients`.

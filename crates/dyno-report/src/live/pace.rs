@@ -149,6 +149,7 @@ mod tests {
             planned_transactions: None,
             contended_rows: None,
             pass: false,
+            query_set: false,
             fixed: false,
             stream: 0,
             round: 0,

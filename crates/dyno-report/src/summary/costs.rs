@@ -21,7 +21,7 @@ pub(super) fn telling_stage<'a>(report: &'a Report, series: &Series) -> Option<&
     report.stage(headline.or_else(|| series.ladder.last().copied())?)
 }
 
-/// `each transaction: 412 µs server CPU · 8.2 KiB written in 1.2 operations · 1.1 KiB log`, as far as it is known.
+/// `each transaction: 412 µs server CPU · 8.2 KiB written · 1.2 disk writes of the whole device · 1.1 KiB log`, as far as it is known.
 pub(super) fn line(stage: &StageResult, sheet: &mut Sheet) {
     let Some(costs) = &stage.costs else { return };
     let mut parts = Vec::new();
@@ -30,26 +30,36 @@ pub(super) fn line(stage: &StageResult, sheet: &mut Sheet) {
         (None, Some(us)) => parts.push(format!("{} CPU of its host", format::latency_us(us))),
         (None, None) => {}
     }
-    for (bytes, operations, word) in [
-        (costs.disk_write_bytes, costs.disk_write_operations, "written"),
-        (costs.disk_read_bytes, costs.disk_read_operations, "read"),
+    let (whose, whose_operations) = (of_whom(&costs.disk_source), of_whom(&costs.disk_operations_source));
+    for (bytes, operations, word, noun) in [
+        (costs.disk_write_bytes, costs.disk_write_operations, "written", "disk writes"),
+        (costs.disk_read_bytes, costs.disk_read_operations, "read", "disk reads"),
     ] {
-        let operations = operations.map(|count| format!("{} disk operations", format::short(count)));
+        let bytes = bytes.map(|bytes| format!("{} {word}", format::bytes_mean(bytes)));
+        let operations = operations.map(|count| format!("{} {noun}", format::short(count)));
         match (bytes, operations) {
-            (Some(bytes), Some(operations)) => {
-                parts.push(format!("{} {word} in {operations}", format::bytes_mean(bytes)));
+            // What was counted of one thing is told as one.
+            (Some(bytes), Some(operations)) if costs.disk_source == costs.disk_operations_source => {
+                parts.push(format!("{bytes} in {operations}{whose}"));
             }
-            (Some(bytes), None) => parts.push(format!("{} {word}", format::bytes_mean(bytes))),
-            (None, Some(operations)) => parts.push(format!("{word} in {operations}")),
-            (None, None) => {}
+            (bytes, operations) => {
+                parts.extend(bytes.map(|bytes| bytes + whose));
+                parts.extend(operations.map(|operations| operations + whose_operations));
+            }
         }
     }
     if let Some(bytes) = costs.wal_bytes {
         parts.push(format!("{} log", format::bytes_mean(bytes)));
     }
     if !parts.is_empty() {
-        sheet.paragraph("", &format!("each transaction: {}", parts.join(DOT)), Paint::faint);
+        let text = format!("each {}: {}", stage.stage.unit(), parts.join(DOT));
+        sheet.paragraph("", &text, Paint::faint);
     }
+}
+
+/// Said where figures of the disk are not the server's own.
+fn of_whom(source: &Option<String>) -> &'static str {
+    if source.as_deref() == Some("disk") { " of the whole device" } else { "" }
 }
 
 /// What others had of the processors meanwhile, where that is seen at all.
@@ -96,11 +106,21 @@ fn size_words(size: &Size) -> String {
 struct Entry<'a> {
     stage: &'a StageResult,
     host: Option<&'a Host>,
+    /// Said behind bytes and operations of its disk, where another's are not of the same kind of thing.
+    whose: [&'static str; 2],
 }
 
 impl Entry<'_> {
     fn cost(&self, pick: impl Fn(&Costs) -> Option<f64>) -> Option<f64> {
         self.stage.costs.as_ref().and_then(pick)
+    }
+
+    fn disk_bytes(&self, pick: impl Fn(&Costs) -> Option<f64>) -> Option<String> {
+        Some(bytes(self.cost(pick))? + self.whose[0])
+    }
+
+    fn disk_operations(&self, pick: impl Fn(&Costs) -> Option<f64>) -> Option<String> {
+        Some(number(self.cost(pick))? + self.whose[1])
     }
 
     fn resource(&self, key: &str) -> Option<f64> {
@@ -122,17 +142,17 @@ const ROWS: [(&str, &[CostRow]); 2] = [
         "costs",
         &[
             CostRow { head: "server CPU", always: true, cell: cpu_cost },
-            CostRow { head: "disk written", always: true, cell: |e| bytes(e.cost(|c| c.disk_write_bytes)) },
+            CostRow { head: "disk written", always: true, cell: |e| e.disk_bytes(|c| c.disk_write_bytes) },
             CostRow {
                 head: "disk writes",
                 always: true,
-                cell: |e| number(e.cost(|c| c.disk_write_operations)),
+                cell: |e| e.disk_operations(|c| c.disk_write_operations),
             },
-            CostRow { head: "disk read", always: false, cell: |e| bytes(e.cost(|c| c.disk_read_bytes)) },
+            CostRow { head: "disk read", always: false, cell: |e| e.disk_bytes(|c| c.disk_read_bytes) },
             CostRow {
                 head: "disk reads",
                 always: false,
-                cell: |e| number(e.cost(|c| c.disk_read_operations)),
+                cell: |e| e.disk_operations(|c| c.disk_read_operations),
             },
             CostRow { head: "disk traffic", always: false, cell: disk_source },
             CostRow { head: "WAL or redo", always: true, cell: |e| bytes(e.cost(|c| c.wal_bytes)) },
@@ -178,7 +198,8 @@ const ROWS: [(&str, &[CostRow]); 2] = [
 
 /// Targets side by side, at the stages that tell most of them.
 pub(super) fn table(report: &Report, names: &TargetNames<'_>, all: &[&Series], sheet: &mut Sheet) {
-    let entries: Vec<Entry<'_>> = all.iter().filter_map(|series| entry(report, series)).collect();
+    let mut entries: Vec<Entry<'_>> = all.iter().filter_map(|series| entry(report, series)).collect();
+    mark_devices(&mut entries);
     let rows = || ROWS.iter().flat_map(|(_, rows)| *rows);
     let head = rows().map(|row| width(row.head)).max().unwrap_or(0);
     let widest = |entry: &Entry<'_>| {
@@ -194,7 +215,22 @@ pub(super) fn table(report: &Report, names: &TargetNames<'_>, all: &[&Series], s
 
 fn entry<'a>(report: &'a Report, series: &Series) -> Option<Entry<'a>> {
     let stage = telling_stage(report, series)?;
-    Some(Entry { stage, host: report.host(&series.target) })
+    Some(Entry { stage, host: report.host(&series.target), whose: [""; 2] })
+}
+
+/// What is a device's of some targets and a server's own of others stands in one row, and is not one thing.
+fn mark_devices(entries: &mut [Entry<'_>]) {
+    let sources: [fn(&Costs) -> Option<&str>; 2] =
+        [|costs| costs.disk_source.as_deref(), |costs| costs.disk_operations_source.as_deref()];
+    for (at, source) in sources.into_iter().enumerate() {
+        let of =
+            |entry: &Entry<'_>| entry.stage.costs.as_ref().and_then(source).map(|source| source == "disk");
+        let known: Vec<bool> = entries.iter().filter_map(of).collect();
+        let are_mixed = known.windows(2).any(|pair| pair[0] != pair[1]);
+        for entry in entries.iter_mut().filter(|entry| are_mixed && of(entry) == Some(true)) {
+            entry.whose[at] = " (device)";
+        }
+    }
 }
 
 /// One block of the table, `head` and `column` wide.
@@ -205,7 +241,8 @@ fn draw(entries: &[Entry<'_>], names: &TargetNames<'_>, (head, column): (usize, 
         sheet.row(label, &format!("{}{cells}", pad_end(text, head)));
     };
     line("costs", "", &|entry| names.painted(&entry.stage.stage.target, paint));
-    line("", &paint.faint("per transaction"), &|entry| paint.faint(&at(entry)));
+    let unit = entries.first().map_or("transaction", |entry| entry.stage.stage.unit());
+    line("", &paint.faint(&format!("per {unit}")), &|entry| paint.faint(&at(entry)));
     for (index, (label, rows)) in ROWS.into_iter().enumerate() {
         let known = |row: &&CostRow| row.always || entries.iter().any(|entry| (row.cell)(entry).is_some());
         for (place, row) in rows.iter().filter(known).enumerate() {

@@ -204,6 +204,7 @@ impl Script<'_> {
             planned_transactions: None,
             contended_rows: None,
             pass: false,
+            query_set: false,
             fixed: false,
             stream: 0,
             round: 0,

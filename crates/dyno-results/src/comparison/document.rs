@@ -140,9 +140,9 @@ pub struct FigureRow {
     /// `throughput`, `p99`, `wal_bytes`, …
     pub key: &'static str,
     /// `latency, p99`; and where there is little room, `p99`.
-    pub label: &'static str,
-    pub short_label: &'static str,
-    /// `1/s`, `us`, `share`, `bytes`, `operations`, `clients`, `s`; costs are for each transaction.
+    pub label: String,
+    pub short_label: String,
+    /// `1/s`, `us`, `share`, `bytes`, `operations`, `clients`, `s`; costs are for each transaction, or query.
     pub unit: &'static str,
     pub better: Better,
     /// What a better figure is, and what a worse one is: `faster` and `slower`.

@@ -2,26 +2,56 @@
 
 use super::document::{Better, Cell, FigureRow};
 
+/// Of what a row's figures were counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Counted {
+    /// Of the server alone, or of something that is always one thing.
+    Own,
+    /// Of all that uses the device.
+    Device,
+    /// Of different things on the sides.
+    Mixed,
+}
+
 impl FigureRow {
     /// A row under the names of its key.
     #[must_use]
     pub fn new(key: &'static str, unit: &'static str, better: Better, cells: Vec<Cell>) -> Self {
         let (label, short_label) = labels(key);
-        Self { key, label, short_label, unit, better, verdicts: verdicts(key, unit), cells }
+        let (label, short_label) = (label.to_owned(), short_label.to_owned());
+        let mut row = Self { key, label, short_label, unit, better, verdicts: verdicts(key, unit), cells };
+        row.name_cost("transaction", Counted::Own);
+        row
     }
 
-    /// Names the costs of passes, whose transactions are queries.
-    pub(super) fn name_per_query(&mut self) {
-        (self.label, self.short_label) = match self.key {
-            "server_cpu" => ("CPU of the server, per query", "CPU/query"),
-            "disk_read_bytes" => ("read from disk, per query", "read/query"),
-            "disk_write_bytes" => ("written to disk, per query", "write/query"),
-            _ => (self.label, self.short_label),
+    /// Names a cost by what it is for, a `transaction` or a `query`, and by what it was counted of.
+    pub(super) fn name_cost(&mut self, unit: &str, counted: Counted) {
+        let Some((label, short_label)) = cost(self.key) else { return };
+        let (whose, short_whose) = match counted {
+            Counted::Own => ("", ""),
+            Counted::Device => (" (all of the device)", " (device)"),
+            Counted::Mixed => (" (of unequal sources: no ratio)", " (mixed)"),
         };
+        let short_unit = if unit == "transaction" { "tx" } else { unit };
+        self.label = format!("{label}, per {unit}{whose}");
+        self.short_label = format!("{short_label}/{short_unit}{short_whose}");
     }
 }
 
-/// A row's name, and the one where there is little room. Costs are for each transaction.
+/// What a cost is called without its unit.
+fn cost(key: &str) -> Option<(&'static str, &'static str)> {
+    Some(match key {
+        "server_cpu" => ("CPU of the server", "CPU"),
+        "disk_read_bytes" => ("read from disk", "read"),
+        "disk_write_bytes" => ("written to disk", "written"),
+        "disk_read_operations" => ("disk reads", "read ops"),
+        "disk_write_operations" => ("disk writes", "write ops"),
+        "wal_bytes" => ("WAL or redo log", "log"),
+        _ => return None,
+    })
+}
+
+/// A row's name, and the one where there is little room.
 fn labels(key: &'static str) -> (&'static str, &'static str) {
     match key {
         "p50" => ("latency, p50", key),
@@ -32,12 +62,6 @@ fn labels(key: &'static str) -> (&'static str, &'static str) {
         "pass" => ("a pass over all queries", key),
         "geometric_mean" => ("geometric mean of the queries", "geo. mean"),
         "errors" => ("failed or of unknown outcome", key),
-        "server_cpu" => ("CPU of the server, per transaction", "CPU/tx"),
-        "disk_read_bytes" => ("read from disk, per transaction", "read/tx"),
-        "disk_write_bytes" => ("written to disk, per transaction", "written/tx"),
-        "disk_read_operations" => ("disk reads, per transaction", "read ops/tx"),
-        "disk_write_operations" => ("disk writes, per transaction", "write ops/tx"),
-        "wal_bytes" => ("WAL or redo log, per transaction", "log/tx"),
         "peak_throughput" => ("peak throughput", "peak"),
         "peak_clients" | "peak_rate" => ("peak at", "peak at"),
         "saturation_clients" | "saturation_rate" => ("saturated at", "saturated"),

@@ -4,6 +4,7 @@ use super::answers;
 use super::basis;
 use super::document::{BasisUnit, Better, FigureRow, Section, SectionKind, Verdict};
 use super::estimate::{Contrast, Draft, SideFigure, decide};
+use super::labels::Counted;
 use super::metrics::{self, ComparedMetric};
 use super::side::{Figure, Member, Picked, Resolution, Side, headlines, rungs};
 use super::spread::Spread;
@@ -137,6 +138,8 @@ impl<'a> SharedParts<'a> {
         let mut demands = picks.iter().filter(|picked| !picked.0.is_empty()).map(Picked::demand);
         let first = demands.next().flatten();
         let same_load = first.is_some() && demands.all(|demand| demand == first);
+        let unit =
+            picks.iter().flat_map(Picked::stages).next().map_or("transaction", |(_, it)| it.stage.unit());
         let row = |metric: &ComparedMetric| {
             let named = (metric.key, metric.unit, metric.better);
             let mut draft = self.of_picks(named, picks, (metric.figure, metric.resolution));
@@ -144,13 +147,12 @@ impl<'a> SharedParts<'a> {
                 self.without_intervals_of_the_best(picks, &mut draft.row);
             }
             draft.primary = kind == SectionKind::Headline && matches!(metric.key, "throughput" | "pass");
-            if self.are_passes() {
-                draft.row.name_per_query();
-            }
+            let counted = counted(metric, picks);
+            draft.row.name_cost(unit, counted);
             if metric.latency && !same_load {
                 draft.contrasts.iter_mut().flatten().for_each(|ratio| ratio.set_aside(Verdict::OtherLoad));
             }
-            if !are_of_one_source(metric, picks) || (metric.of_all_queries && !self.same_queries()) {
+            if counted == Counted::Mixed || (metric.of_all_queries && !self.same_queries()) {
                 draft.contrasts.iter_mut().for_each(|contrast| *contrast = None);
             }
             draft
@@ -232,13 +234,17 @@ impl<'a> SharedParts<'a> {
     }
 }
 
-/// Whether the sides' figures were counted of the same kind of thing. A device's bytes are no multiple of a process's.
-fn are_of_one_source(metric: &ComparedMetric, picks: &[Picked<'_>]) -> bool {
-    let Some(source) = metric.source else { return true };
+/// Of what the sides' figures were counted. A device's bytes are no multiple of a process's.
+fn counted(metric: &ComparedMetric, picks: &[Picked<'_>]) -> Counted {
+    let Some(source) = metric.source else { return Counted::Own };
     let costs = picks.iter().flat_map(Picked::stages).filter_map(|(_, result)| result.costs.as_ref());
     let mut sources = costs.filter_map(source);
     let first = sources.next();
-    sources.all(|other| Some(other) == first)
+    match first {
+        _ if !sources.all(|other| Some(other) == first) => Counted::Mixed,
+        Some("disk") => Counted::Device,
+        _ => Counted::Own,
+    }
 }
 
 /// Key, unit and direction of a row.

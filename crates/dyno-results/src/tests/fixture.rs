@@ -155,6 +155,7 @@ impl Fixture {
             planned_transactions: None,
             contended_rows: None,
             pass: false,
+            query_set: false,
             fixed: false,
             stream: 0,
             round: 0,

@@ -418,6 +418,7 @@ pub(crate) fn announced(subject: &StageSubject<'_>, order: &StageOrder) -> Stage
         planned_transactions,
         contended_rows: subject.contended_rows,
         pass: subject.pass.is_some_and(|pass| order.end == End::TransactionsPerClient(pass)),
+        query_set: subject.pass.is_some(),
         fixed: subject.fixed,
         types: subject.types.to_vec(),
     }

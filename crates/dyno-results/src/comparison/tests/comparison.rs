@@ -84,7 +84,7 @@ fn passes_over_a_query_set_are_compared_by_their_seconds() {
     assert_eq!(keys[..3], ["pass", "geometric_mean", "errors"]);
     assert!(["throughput", "p50", "p99"].iter().all(|key| !keys.contains(key)), "{keys:?}");
     let cpu = headline.rows.iter().find(|row| row.key == "server_cpu").unwrap();
-    assert_eq!((cpu.label, cpu.short_label), ("CPU of the server, per query", "CPU/query"));
+    assert_eq!((&*cpu.label, &*cpu.short_label), ("CPU of the server, per query", "CPU/query"));
     let pass = row(headline, "pass");
     assert_eq!(
         (pass.unit, pass.verdicts, pass.cells[1].ratio.unwrap().value),
@@ -135,13 +135,33 @@ fn disk_traffic_of_other_things_has_no_ratio() {
     };
     let device = counting(&["disk_write_bytes_total"]);
     let server = counting(&["disk_write_bytes_total", "server_disk_write_bytes_total"]);
-    let cell = |other: &Fixture| {
-        let comparison = compare(&[side("a", &device), side("b", other)], 0).unwrap();
-        row(&comparison.series[0].sections[0], "disk_write_bytes").cells[1]
+    let written = |one: &Fixture, other: &Fixture| {
+        let comparison = compare(&[side("a", one), side("b", other)], 0).unwrap();
+        let row = row(&comparison.series[0].sections[0], "disk_write_bytes").clone();
+        (row.label, row.short_label, row.cells[1])
     };
-    assert!(cell(&device).ratio.is_some());
-    let other = cell(&server);
-    assert!(other.value.is_some() && other.ratio.is_none(), "{other:?}");
+    let (label, short, cell) = written(&device, &device);
+    let expected = ("written to disk, per transaction (all of the device)", "written/tx (device)");
+    assert_eq!((&*label, &*short, cell.ratio.is_some()), (expected.0, expected.1, true));
+    let (label, _, cell) = written(&server, &server);
+    assert_eq!((&*label, cell.ratio.is_some()), ("written to disk, per transaction", true));
+    let (label, short, cell) = written(&device, &server);
+    let expected = ("written to disk, per transaction (of unequal sources: no ratio)", "written/tx (mixed)");
+    assert_eq!((&*label, &*short), expected);
+    assert!(cell.value.is_some() && cell.ratio.is_none(), "{cell:?}");
+}
+
+#[test]
+fn costs_of_queries_are_of_queries_in_passes_or_not() {
+    let mut fixture = clean_fixture();
+    for stamped in &mut fixture.events {
+        if let Event::StageStarted(stage) = &mut stamped.event {
+            stage.query_set = true;
+        }
+    }
+    let comparison = compare(&[side("a", &fixture), side("b", &fixture)], 0).unwrap();
+    let log = row(&comparison.series[0].sections[0], "wal_bytes");
+    assert_eq!((&*log.label, &*log.short_label), ("WAL or redo log, per query", "log/query"));
 }
 
 #[test]
