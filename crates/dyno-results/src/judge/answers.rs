@@ -115,8 +115,7 @@ fn few(report: &Report, series: &Series, passes: &Passes) -> Option<Finding> {
     let count = passes.stages.iter().filter(is_whole).count();
     (count < PASSES_MIN).then(|| {
         let counted = if count == 1 { "1 pass".to_owned() } else { format!("{count} passes") };
-        let evidence =
-            format!("the times are of {counted}: how much they differ from pass to pass is not known");
+        let evidence = format!("the times are of {counted}: how well their median is known cannot be said");
         let advice = format!("measure at least {PASSES_MIN} passes: --repeat {PASSES_MIN}");
         finding(report, series, ("too-few-repeats", Severity::Doubt), [evidence, advice])
     })

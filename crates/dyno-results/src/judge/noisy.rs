@@ -51,16 +51,21 @@ fn unlike_repeats<'a>(report: &'a Report, series: &'a Series) -> Option<InStage<
         }
     };
     let share = repeats::spread_share(&values).filter(|share| *share > HALF_WIDTH_SHARE_MAX)?;
+    let known = match share {
+        // Of two an interval says nothing.
+        _ if values.len() == 2 => format!("they are {} of their mean apart", format::share(2.0 * share)),
+        _ if share > 1.0 => format!("their median is {}", format::NOT_KNOWN),
+        _ => format!("their median is known to {}", format::relative(1.0, share)),
+    };
     Some(InStage {
         series,
         result: report.stage(headline.stage)?,
         severity: Severity::Doubt,
         evidence: format!(
-            "{} {what} {}{}: their median is {}",
+            "{} {what} {}{}: {known}",
             values.len(),
             named(shown),
-            if series.passes.is_some() { "" } else { " TPS" },
-            if share > 1.0 { format::NOT_KNOWN.to_owned() } else { format!("known to {}", format::relative(1.0, share)) }
+            if series.passes.is_some() { "" } else { " TPS" }
         ),
         advice: "find out what changed from one to the next, and repeat on a machine on which nothing else runs; a median of \
                  more repeats is known better"
