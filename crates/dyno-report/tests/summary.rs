@@ -636,10 +636,10 @@ fn a_summary_has_a_line_for_each_doubt_and_the_names_of_the_notes() {
               evidence and advice: dyno findings 2026-11-20-1
     command   dyno run
     report    run 2026-11-20-1 · 23 s
-    quote: nothing (select-only): 71,798 TPS ± unknown: too short to say how far it
-    can be trusted
-    quote: nothing (tpcb-like): 3,448 TPS ± unknown: too short to say how far it can
-    be trusted
+    quote: nothing (select-only): 71,798 TPS: too short to say how far it can be
+    trusted
+    quote: nothing (tpcb-like): 3,448 TPS: too short to say how far it can be
+    trusted
     ");
     let full = render_findings(&report.findings, Terminal::plain(80));
     assert_eq!(full.matches("→ repeat the run").count(), 5, "{full}");

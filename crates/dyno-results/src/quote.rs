@@ -90,12 +90,11 @@ fn known(throughput: &Estimate) -> Result<(), String> {
     if throughput.mean <= 0.0 {
         return Err("no transaction ended well".to_owned());
     }
-    let figure = || format::throughput(throughput);
+    // Without its interval, which says the same again.
+    let figure = format!("{} TPS", format::long(throughput.mean));
     match throughput.half_width {
-        None => Err(format!("{}: too short to say how far it can be trusted", figure())),
-        Some(_) if !throughput.is_known_within_two() => {
-            Err(format!("{} is not known to within a factor of two", figure()))
-        }
+        None => Err(format!("{figure}: too short to say how far it can be trusted")),
+        Some(_) if !throughput.is_known_within_two() => Err(format!("{figure} is {}", format::NOT_KNOWN)),
         Some(_) => Ok(()),
     }
 }
@@ -137,7 +136,7 @@ fn of_passes(report: &Report, series: &Series, passes: &Passes) -> Result<Figure
     let error = match passes.total_half_width_s {
         Some(half_width) if !is_known_within_two(total_s, half_width) => {
             let total = format::latency_us(total_s * 1e6);
-            return Err(format!("{total} a pass, {made}, is not known to within a factor of two"));
+            return Err(format!("{total} a pass, {made}, is {}", format::NOT_KNOWN));
         }
         Some(half_width) => format!(" {}", format::relative(total_s, half_width)),
         None => String::new(),
