@@ -27,6 +27,11 @@ const DOUBTS: Aspect = Aspect {
     severity: Severity::Doubt,
     advice: "`dyno findings RUN` says why; what is in doubt on one side is in doubt in the ratio",
 };
+const UNEQUAL_DOUBTS: Aspect = Aspect {
+    name: "doubts that are notes of another side",
+    severity: Severity::Doubt,
+    advice: "`dyno findings RUN` says why; all sides have it, and the ratio is in doubt by as much as they differ in it",
+};
 const SHARED_DOUBTS: Aspect = Aspect {
     name: "doubts of every side",
     severity: Severity::Note,
@@ -71,13 +76,29 @@ fn invalid(sides: &[Side], shared: Option<&SharedParts<'_>>) -> Option<Differenc
     of(sides, shared, &INVALID, &own(sides, shared, Severity::Invalid))
 }
 
-/// As [`invalid`], of what is in doubt.
-fn doubts(sides: &[Side], shared: Option<&SharedParts<'_>>) -> [Option<Difference>; 2] {
-    let all = own(sides, shared, Severity::Doubt);
-    let is_shared = |code: &String| all.iter().all(|codes| codes.contains(code));
-    let (common, of_some): (Vec<Vec<String>>, Vec<Vec<String>>) =
-        all.iter().map(|codes| codes.iter().cloned().partition(is_shared)).unzip();
-    [of(sides, shared, &DOUBTS, &of_some), of(sides, shared, &SHARED_DOUBTS, &common)]
+/// As [`invalid`], of what is in doubt: on some sides only, beside a note of it on the others, and on every side.
+fn doubts(sides: &[Side], shared: Option<&SharedParts<'_>>) -> [Option<Difference>; 3] {
+    let doubts = own(sides, shared, Severity::Doubt);
+    let notes = own(sides, shared, Severity::Note);
+    let known = || doubts.iter().zip(&notes);
+    let is_shared = |code: &String| doubts.iter().all(|codes| codes.contains(code));
+    let is_told_by_all =
+        |code: &String| known().all(|(doubts, notes)| doubts.contains(code) || notes.contains(code));
+    let codes = distinct(doubts.iter().flatten().cloned());
+    let (common, others): (Vec<String>, Vec<String>) = codes.into_iter().partition(is_shared);
+    let (unequal, of_some): (Vec<String>, Vec<String>) = others.into_iter().partition(is_told_by_all);
+    let of_kind = |aspect: &Aspect, wanted: &[String]| {
+        let of_side = |(doubts, notes): (&Vec<String>, &Vec<String>)| {
+            let told = |code: &String| match (doubts.contains(code), notes.contains(code)) {
+                (true, _) => Some(code.clone()),
+                (false, true) => Some(format!("{code} as a note")),
+                (false, false) => None,
+            };
+            wanted.iter().filter_map(told).collect()
+        };
+        of(sides, shared, aspect, &known().map(of_side).collect::<Vec<Vec<String>>>())
+    };
+    [of_kind(&DOUBTS, &of_some), of_kind(&UNEQUAL_DOUBTS, &unequal), of_kind(&SHARED_DOUBTS, &common)]
 }
 
 /// A difference, where any side has a code.

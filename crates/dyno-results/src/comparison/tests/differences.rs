@@ -713,6 +713,24 @@ fn one_series_that_is_invalid_condemns_no_other() {
 }
 
 #[test]
+fn a_doubt_that_another_side_has_as_a_note_is_no_doubt_of_one_side_only() {
+    let failing = |one_in: u64| {
+        let mut fixture = clean_fixture();
+        for stamped in &mut fixture.events {
+            if let Event::Interval(interval) = &mut stamped.event {
+                interval.types[0].failed = interval.types[0].done / one_in;
+            }
+        }
+        fixture
+    };
+    let found = between(&failing(50), &failing(200));
+    let aspect = "doubts that are notes of another side";
+    assert_found(&found, aspect, Severity::Doubt, &["errors (a), errors as a note (b)"]);
+    let is_of_one = |difference: &&Difference| difference.aspect == "doubts of one side only";
+    assert_eq!(found.iter().find(is_of_one), None);
+}
+
+#[test]
 fn doubts_are_of_the_series_that_they_are_found_of() {
     let with = |doubted: &[&str], both: bool| {
         let mut fixture = clean_fixture();
