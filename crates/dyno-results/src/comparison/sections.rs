@@ -128,6 +128,11 @@ impl<'a> SharedParts<'a> {
         all.windows(2).all(|pair| pair[0] == pair[1])
     }
 
+    /// Whether all sides did the same work: figures of other work are no multiples of each other.
+    pub(super) fn same_work(&self) -> bool {
+        distinct(self.present().flatten().map(|(_, series)| series.workload.as_str())).len() <= 1
+    }
+
     /// A section whose rows are still to be decided.
     fn section(
         &self,
@@ -186,7 +191,21 @@ impl<'a> SharedParts<'a> {
             Some(SideFigure { resolution, ..picked.known(figure)? })
         });
         let known: Vec<Option<SideFigure>> = known.collect();
-        draft(named, &known, self.base, |side| basis::unit(&picks[self.base], &picks[side]))
+        self.draft(named, &known, |side| basis::unit(&picks[self.base], &picks[side]))
+    }
+
+    /// Each side's figure, with its ratio to the base's where they did the same work.
+    fn draft(
+        &self,
+        named: NamedFigure,
+        known: &[Option<SideFigure>],
+        repeated: impl Fn(usize) -> BasisUnit,
+    ) -> Draft {
+        let mut draft = draft(named, known, self.base, repeated);
+        if !self.same_work() {
+            draft.contrasts.iter_mut().for_each(|contrast| *contrast = None);
+        }
+        draft
     }
 
     /// The highest rung of all sides that is past nobody's peak; the lowest where each is past somebody's.
@@ -226,7 +245,7 @@ impl<'a> SharedParts<'a> {
                 SideFigure::of(&figures.collect::<Vec<_>>())
             };
             let known: Vec<Option<SideFigure>> = self.sides.iter().map(side).collect();
-            draft(named, &known, self.base, |side| basis::unit_of_members(&sides[self.base], &sides[side]))
+            self.draft(named, &known, |side| basis::unit_of_members(&sides[self.base], &sides[side]))
         });
         let loads = vec![None; self.sides.len()];
         let section = Section { kind: SectionKind::Peak, loads, same_load: false, rows: Vec::new() };

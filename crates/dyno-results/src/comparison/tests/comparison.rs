@@ -399,6 +399,14 @@ fn series_that_were_named_belong_together_whatever_they_are_called() {
     assert!(comparison.findings.iter().any(|finding| {
         finding.severity == Severity::Invalid && finding.evidence.starts_with("workload:")
     }));
+    // Different work has no ratio.
+    let series = &comparison.series[0];
+    let rows = series.sections.iter().flat_map(|section| &section.rows);
+    let ladder = series.ladder.iter().flat_map(|rung| rung.throughput.iter().chain(&rung.p99_us));
+    let mut cells = rows.flat_map(|row| &row.cells).chain(ladder);
+    assert!(cells.all(|cell| cell.ratio.is_none()), "{comparison:#?}");
+    let shown = row(&series.sections[0], "throughput");
+    assert!(shown.cells.iter().all(|cell| cell.value.is_some()));
 }
 
 #[test]
