@@ -199,6 +199,15 @@ impl Report {
         in_part.then(|| format!("{} of {} series ({})", names.len(), self.series.len(), words::list(&names)))
     }
 
+    /// Whether a series runs a script or a folder of queries of the user's, whose tables dyno does not make.
+    #[must_use]
+    pub fn has_statements_of_the_user(&self, series: &Series) -> bool {
+        let streams = self.run.resolved.phases.iter().flat_map(|phase| &phase.streams);
+        streams
+            .filter(|stream| stream.workload.as_ref() == Some(&series.workload))
+            .any(|stream| stream.script.is_some() || !stream.queries.is_empty())
+    }
+
     /// The machine of this role: `driver`, or the name of the target whose server runs on it.
     #[must_use]
     pub fn host(&self, role: &str) -> Option<&event::Host> {

@@ -44,8 +44,8 @@ pub enum Cause {
 }
 
 /// What to do about [`Cause::FileMoved`].
-pub const FILE_MOVED: &str = "the file was renamed, replaced or removed while it was open: leave it alone during a run, and run again \
-                              with --prepare";
+pub const FILE_MOVED: &str = "the file was renamed, replaced or removed while it was open: leave it alone during a run, see that the \
+                              data are there, and run again";
 
 impl Cause {
     /// `None` for an error of which nothing further is known.

@@ -46,7 +46,7 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Benchmark(#[from] BenchmarkError),
     #[error("the load could not be started on {url}: {source}")]
-    Engine { url: String, source: Box<EngineError> },
+    Engine { url: String, source: Box<EngineError>, tables: TableOwner },
     #[error("{workload} with {clients} clients on {url} ended early: {why}")]
     StageCut { workload: String, clients: u32, url: String, why: String, advice: Option<&'static str> },
     #[error(transparent)]
@@ -97,6 +97,15 @@ impl From<TargetError> for Failure {
             error => Self::Target(error),
         }
     }
+}
+
+/// Whose the tables are that a load names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TableOwner {
+    /// It makes them with --prepare.
+    Dyno,
+    /// A script or a folder of queries of the user's names them.
+    User,
 }
 
 /// A target that was given up while others went on.
@@ -175,7 +184,7 @@ impl Failure {
             Self::Told { advice, .. } => advice.clone(),
             Self::CannotRun(why) => why.help(),
             Self::StageCut { advice, .. } => advice.map(str::to_owned),
-            Self::Engine { source, .. } => engine_help(source),
+            Self::Engine { source, tables, .. } => engine_help(source, *tables),
             Self::TargetsLost { lost } => lost.iter().find_map(|lost| lost.failure.help()),
             Self::Several { failures } => failures.iter().find_map(Self::help),
             Self::NoThread(_) => {
@@ -189,16 +198,16 @@ impl Failure {
     }
 }
 
-fn engine_help(error: &EngineError) -> Option<String> {
+fn engine_help(error: &EngineError, tables: TableOwner) -> Option<String> {
     match error {
-        EngineError::Connect { source, connected, .. } => connect_help(source, *connected),
+        EngineError::Connect { source, connected, .. } => connect_help(source, *connected, tables),
         EngineError::Poll(_) => Some("the load needs epoll_pwait2: Linux 5.11 or newer".to_owned()),
         _ => None,
     }
 }
 
 /// What helps where not all clients could be connected.
-fn connect_help(source: &SessionError, connected: u32) -> Option<String> {
+fn connect_help(source: &SessionError, connected: u32, tables: TableOwner) -> Option<String> {
     match source.server_error().and_then(Cause::of) {
         Some(Cause::TooManyConnections) => Some(format!(
             "the server accepted {connected} connections: use fewer clients, or raise max_connections"
@@ -208,8 +217,9 @@ fn connect_help(source: &SessionError, connected: u32) -> Option<String> {
             raise max_prepared_stmt_count"
                 .to_owned(),
         ),
-        Some(Cause::NoSuchTable) => Some("the tables are missing: run again with --prepare".to_owned()),
-        Some(cause) if of_statement(cause).is_some() => of_statement(cause).map(str::to_owned),
+        Some(cause) if of_statement(cause, tables).is_some() => {
+            of_statement(cause, tables).map(str::to_owned)
+        }
         _ if matches!(source, SessionError::Prepare(_)) => None,
         _ if connected > 0 => Some("use fewer clients, or check the server's log".to_owned()),
         _ => None,
@@ -218,8 +228,14 @@ fn connect_help(source: &SessionError, connected: u32) -> Option<String> {
 
 /// What helps against what a server says of a workload's statement. To make the data anew deletes what is there, and is
 /// said only where it helps.
-pub(crate) fn of_statement(cause: Cause) -> Option<&'static str> {
+pub(crate) fn of_statement(cause: Cause, tables: TableOwner) -> Option<&'static str> {
     Some(match cause {
+        Cause::NoSuchTable => match tables {
+            TableOwner::Dyno => "a table is missing: run again with --prepare",
+            TableOwner::User => {
+                "a table that the statements name is missing: create it, or name another database"
+            }
+        },
         Cause::SessionShared => {
             "this looks like a pooler in transaction mode, where clients share sessions: run with \
              --protocol simple or extended, or let the pooler track prepared statements (PgBouncer: \
@@ -229,10 +245,15 @@ pub(crate) fn of_statement(cause: Cause) -> Option<&'static str> {
             "the user lacks a privilege on this table: GRANT SELECT, INSERT, UPDATE, DELETE on the \
              workload's tables to it, or name another user"
         }
-        Cause::OtherColumns => {
-            "the tables are not those of the workload: name another database, or run again with --prepare, \
-             which drops and creates them"
-        }
+        Cause::OtherColumns => match tables {
+            TableOwner::Dyno => {
+                "the tables are not those of the workload: name another database, or run again with --prepare, \
+                 which drops and creates them"
+            }
+            TableOwner::User => {
+                "the tables are not those that the statements are for: name another database, or change the statements"
+            }
+        },
         Cause::NotPreparable => "the server does not prepare this statement: run with --protocol simple",
         Cause::FileMoved => cause::FILE_MOVED,
         _ => return None,
@@ -247,10 +268,10 @@ mod tests {
 
     #[test]
     fn only_what_helps_is_advised_where_a_statement_cannot_be_prepared() {
-        let help = |number| {
+        let help = |number, tables| {
             let error = MySqlError { number, state: SqlState::UNKNOWN, message: String::new() };
             let source = SessionError::Prepare(Box::new(error).into());
-            connect_help(&source, 1)
+            connect_help(&source, 1, tables)
         };
         for (number, word) in [
             (1243, "pooler in transaction mode"),
@@ -259,10 +280,13 @@ mod tests {
             (1146, "--prepare"),
             (1054, "--prepare, which drops"),
         ] {
-            let advice = help(number).unwrap();
+            let advice = help(number, TableOwner::Dyno).unwrap();
             assert!(advice.contains(word), "{number}: {advice}");
             assert_eq!(advice.contains("--prepare"), word.contains("--prepare"), "{advice}");
+            // Nothing is prepared for the user's own statements.
+            let advice = help(number, TableOwner::User).unwrap();
+            assert!(!advice.contains("--prepare"), "{advice}");
         }
-        assert_eq!(help(1064), None, "a statement that is not understood");
+        assert_eq!(help(1064, TableOwner::Dyno), None, "a statement that is not understood");
     }
 }

@@ -19,7 +19,7 @@ use dyno_workload::benchmark::{QueryFolder, Series, SqlScript};
 pub(crate) use self::files::is_lua;
 pub(crate) use self::hooks::{Action, HookPlan, HookStage};
 pub(crate) use self::systems::{SystemPlan, TargetSource, capabilities};
-use crate::failure::Failure;
+use crate::failure::{Failure, TableOwner};
 use crate::secrets;
 
 /// A resolved run.
@@ -87,6 +87,14 @@ pub(crate) enum LoadSource {
 }
 
 impl LoadSource {
+    /// Whose the tables are that its statements name.
+    pub(crate) fn tables(&self) -> TableOwner {
+        match self {
+            Self::Family(_) => TableOwner::Dyno,
+            Self::Script(_) | Self::Queries(_) => TableOwner::User,
+        }
+    }
+
     /// The values of variables that it does not use, by name.
     pub(crate) fn unused(&self) -> &[String] {
         match self {

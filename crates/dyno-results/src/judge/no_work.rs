@@ -31,10 +31,13 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
                 format::counted(queries.writes + queries.writes_in_vain, "write"),
                 rates(result, &queries, share)
             ),
-            advice: "compare the rates without them. A row can be deleted only once: prepare the data again \
-                     for each run (--prepare), use larger tables, or use a test that inserts again what it \
-                     deletes"
-                .to_owned(),
+            advice: if report.has_statements_of_the_user(series) {
+                "compare the rates without them. A row can be deleted only once: bring the tables back to what they were before each run"
+            } else {
+                "compare the rates without them. A row can be deleted only once: prepare the data again for each run (--prepare), \
+                 use larger tables, or use a test that inserts again what it deletes"
+            }
+            .to_owned(),
         })
     });
     gather(report, "no-work", found)

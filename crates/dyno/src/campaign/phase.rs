@@ -363,6 +363,7 @@ impl<'a> StreamRun<'a> {
             contended_rows: self.contended_rows,
             pass: self.plan.pass,
             fixed: self.plan.fixed,
+            tables: self.plan.source.tables(),
             queries: self.plan.pass.map(|_| self.load.as_ref()),
         };
         self.stages.run(context, &mut engine, &subject, order, &mut self.sums, participant)?;
@@ -398,8 +399,11 @@ impl<'a> StreamRun<'a> {
             ..EngineConfig::new(self.threads)
         };
         self.engines += 1;
-        Engine::start(&server.route, &self.workload, config)
-            .map_err(|source| Failure::Engine { url: server.url.clone(), source: Box::new(source) })
+        Engine::start(&server.route, &self.workload, config).map_err(|source| Failure::Engine {
+            url: server.url.clone(),
+            source: Box::new(source),
+            tables: self.plan.source.tables(),
+        })
     }
 }
 

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 
 use super::Context;
 use super::barrier::Participant;
-use crate::failure::{Failure, of_statement};
+use crate::failure::{Failure, TableOwner, of_statement};
 
 /// How often it is told which queries go on, and from when on.
 const QUERIES_EVERY: Duration = Duration::from_secs(1);
@@ -61,6 +61,7 @@ pub(crate) struct StageSubject<'a> {
     pub(crate) pass: Option<u64>,
     /// As [`Stage::fixed`].
     pub(crate) fixed: bool,
+    pub(crate) tables: TableOwner,
     /// Says which queries go on, where a stage is a pass.
     pub(crate) queries: Option<&'a dyn SeriesLoad>,
 }
@@ -105,7 +106,7 @@ impl Stages {
         participant: &Participant<'_>,
     ) -> Result<(), Failure> {
         let end = participant.cancelled();
-        connect(context, engine, subject.url, order.clients_max(), end)?;
+        connect(context, engine, subject, order.clients_max(), end)?;
         if !participant.wait() {
             return Err(ended_early(context));
         }
@@ -167,7 +168,9 @@ impl Stages {
     pub(super) fn explain(&mut self, failure: Failure) -> Failure {
         let url = match &failure {
             Failure::Connect { url, .. } | Failure::StageCut { url, .. } => url.clone(),
-            Failure::Engine { url, source } if matches!(**source, EngineError::Connect { .. }) => url.clone(),
+            Failure::Engine { url, source, .. } if matches!(**source, EngineError::Connect { .. }) => {
+                url.clone()
+            }
             _ => return failure,
         };
         // Idle connections are lost without a word of it in any stage.
@@ -212,7 +215,7 @@ fn lost_server(failure: &Failure) -> Option<String> {
 fn connect(
     context: &Context<'_>,
     engine: &mut Engine,
-    url: &str,
+    subject: &StageSubject<'_>,
     clients: u32,
     end: &AtomicBool,
 ) -> Result<(), Failure> {
@@ -220,7 +223,7 @@ fn connect(
         if end.load(Ordering::Relaxed) {
             return ended_early(context);
         }
-        Failure::Engine { url: url.to_owned(), source: Box::new(source) }
+        Failure::Engine { url: subject.url.to_owned(), source: Box::new(source), tables: subject.tables }
     })
 }
 
@@ -286,6 +289,7 @@ struct Observer<'a> {
     target: &'a str,
     /// Each query is told that failed.
     by_query: bool,
+    tables: TableOwner,
     stage: u32,
     /// How long the load has lasted.
     seconds: f64,
@@ -303,6 +307,7 @@ impl<'a> Observer<'a> {
             context,
             target: subject.target,
             by_query: subject.pass.is_some(),
+            tables: subject.tables,
             stage,
             seconds: 0.0,
             told: Done::default(),
@@ -329,7 +334,7 @@ impl<'a> Observer<'a> {
             Observation::Error(error) => {
                 let text = error.to_string();
                 let cause = error.server_error().and_then(Cause::of);
-                let helps = cause.and_then(advice);
+                let helps = cause.and_then(|cause| advice(cause, self.tables));
                 let told = helps.map_or_else(|| text.clone(), |helps| format!("{text}; {helps}"));
                 let is_statement = matches!(&error, SessionError::Server(server) if !server.ends_session());
                 if !(self.by_query && is_statement) {
@@ -357,7 +362,7 @@ impl<'a> Observer<'a> {
 }
 
 /// What to do about what a server says under load.
-fn advice(cause: Cause) -> Option<&'static str> {
+fn advice(cause: Cause, tables: TableOwner) -> Option<&'static str> {
     Some(match cause {
         Cause::ReadOnly => {
             "the server is read-only: it was set so, or it is a replica since a failover; name the primary"
@@ -367,8 +372,7 @@ fn advice(cause: Cause) -> Option<&'static str> {
         }
         Cause::OutOfMemory => "raise what the server or a query may take of the memory",
         Cause::DiskFull => "make room on the server's disk, or prepare less data",
-        Cause::NoSuchTable => "a table was dropped: run again with --prepare",
-        cause => return of_statement(cause),
+        cause => return of_statement(cause, tables),
     })
 }
 

@@ -31,7 +31,7 @@ use crate::campaign::{self, EventStream};
 use crate::cli::StoreArguments;
 use crate::command;
 use crate::command::run::{Pages, begin};
-use crate::failure::Failure;
+use crate::failure::{Failure, TableOwner};
 use crate::{place, secrets};
 
 /// What a front end runs, as the store is told of it.
@@ -107,6 +107,7 @@ impl LoadDescription {
             contended_rows,
             pass: None,
             fixed: false,
+            tables: TableOwner::User,
             queries: None,
         };
         let stage = stages::announced(&subject, order);
