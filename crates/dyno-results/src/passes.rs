@@ -1,6 +1,6 @@
 //! What passes over the queries of a workload came to: a time for each query, their total and their geometric mean.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 
@@ -10,6 +10,7 @@ use crate::event::{Answer, QueryFailure, StageKind};
 use crate::speed_up::SpeedUp;
 use crate::statistics::geometric_mean::GeometricMean;
 use crate::statistics::repeats::{self, median};
+use crate::words::list;
 
 /// The passes of a series, one stage each; the warm-up is none of them, nor is one that was cut short, unless all were.
 #[derive(Debug, Clone, Serialize)]
@@ -152,6 +153,54 @@ pub(crate) fn of(series: &Series, stages: &[StageResult], known: &Report) -> Opt
         fixed: first.stage.fixed,
         speed_ups: Vec::new(),
     })
+}
+
+/// The queries of query sets that ended well in no stage of a run, by target: `q2 and q3 of queries never ran on pg`. `None` where
+/// all ran, and where nothing did. One that was cancelled at the time limit ran, and fixed work tells what it did not do itself.
+#[must_use]
+pub fn not_run(report: &Report) -> Option<String> {
+    let is_measured = |result: &&StageResult| {
+        result.stage.unit() == "query" && !result.stage.fixed && result.stage.kind != StageKind::WarmUp
+    };
+    let of_series = |series: &Series| {
+        let is_own = |result: &&StageResult| {
+            result.stage.target == series.target && result.stage.series == series.name
+        };
+        let own: Vec<&StageResult> = report.stages.iter().filter(is_own).filter(is_measured).collect();
+        let ran: HashSet<&str> = own
+            .iter()
+            .flat_map(|result| &result.by_type)
+            .filter(|it| it.done > 0 || it.service.is_some())
+            .map(|it| it.name.as_str())
+            .collect();
+        let is_cancelled = |query: &str| {
+            let mut failures = report.query_failures.iter();
+            failures.any(|it| {
+                it.over_limit
+                    && it.query == query
+                    && (&it.target, &it.series) == (&series.target, &series.name)
+            })
+        };
+        let all = own.first().map_or(&[][..], |result| result.stage.types.as_slice());
+        let without: Vec<&str> =
+            all.iter().map(String::as_str).filter(|query| !ran.contains(query)).collect();
+        let missing: Vec<&str> = without.into_iter().filter(|query| !is_cancelled(query)).collect();
+        (!missing.is_empty())
+            .then(|| format!("{} of {} never ran on {}", named(&missing), series.name, series.target))
+    };
+    let has_done = report.stages.iter().any(|result| result.totals.done_with_drain > 0);
+    let all: Vec<String> = report.series.iter().filter_map(of_series).collect();
+    (has_done && !all.is_empty()).then(|| all.join("; "))
+}
+
+/// Of many the first ones.
+fn named(queries: &[&str]) -> String {
+    match queries {
+        [first, second, third, more @ ..] if more.len() > 1 => {
+            format!("{first}, {second}, {third} and {} more", more.len())
+        }
+        few => list(few),
+    }
 }
 
 /// The end of a run, or a target that is lost, says nothing of the queries that a pass did not reach: such a pass counts as not begun.

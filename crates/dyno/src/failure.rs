@@ -63,6 +63,9 @@ pub(crate) enum Failure {
     SystemBroken,
     #[error("{}", lost.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     TargetsLost { lost: Vec<LostTarget> },
+    /// The run came to its end without them.
+    #[error("{queries}")]
+    QueriesNotRun { queries: String },
     /// A load that had to end because the run does. What it comes from is told by who ends it.
     #[error("the run ended because another target failed")]
     Cancelled,
@@ -189,6 +192,9 @@ impl Failure {
             Self::Several { failures } => failures.iter().find_map(Self::help),
             Self::NoThread(_) => {
                 Some("raise the limit on threads: `ulimit -u`, or pids.max of the control group".to_owned())
+            }
+            Self::QueriesNotRun { .. } => {
+                Some("the notices say why; times and totals of the others are as they are shown".to_owned())
             }
             Self::NothingStored { .. } => Some(
                 "`dyno run` stores one there; --store FILE (or DYNO_STORE) names another store".to_owned(),

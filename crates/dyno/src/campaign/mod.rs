@@ -26,6 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use dyno_results::event::{Event, Finished, HookTime, Outcome};
 use dyno_results::judge::judge;
+use dyno_results::passes;
 
 pub(crate) use self::room::OPEN_CLIENTS;
 pub(crate) use self::stream::EventStream;
@@ -54,13 +55,21 @@ impl Context<'_> {
 /// Runs the plan to its end, or as far as it goes. The stream then holds all that was measured, the findings and
 /// how it ended.
 pub(crate) fn run(context: &Context<'_>) -> Result<(), Failure> {
-    let ended = measure(context);
+    let ended = measure(context).and_then(|()| all_queries_ran(context));
     if ended.is_err() {
         // The reason is told by who called, once.
         context.stream.close_live();
     }
     finish(context.stream, ended.as_ref().err().map(ToString::to_string));
     ended
+}
+
+/// A run whose queries did not all run has not done what it was asked to.
+fn all_queries_ran(context: &Context<'_>) -> Result<(), Failure> {
+    match passes::not_run(&context.stream.report()) {
+        Some(queries) => Err(Failure::QueriesNotRun { queries }),
+        None => Ok(()),
+    }
 }
 
 /// Ends a run's stream with what is to be found in it, and why it ended if that was too early.

@@ -166,7 +166,8 @@ fn once(
     } else if !outputs.quiet {
         print(&summary::render(&report, pages.written.as_deref(), Terminal::stdout()))?;
     }
-    let mut code = exit_code(&report, ended.is_ok(), measured, outputs.strict);
+    let is_over = matches!(ended, Ok(()) | Err(Failure::QueriesNotRun { .. }));
+    let mut code = exit_code(&report, is_over, measured, outputs.strict);
     if code == INVALID && outputs.quiet && !outputs.json {
         let evidence: Vec<&str> = invalid(&report).map(|finding| finding.evidence.as_str()).collect();
         let what = report.invalid_in_part().unwrap_or_else(|| "the result".to_owned());
@@ -208,7 +209,8 @@ fn once(
 /// Whether a run came to its end on a target: nothing went wrong but that others were lost.
 fn has_ended_well(ended: &Result<(), Failure>, target: &str) -> bool {
     match ended {
-        Ok(()) => true,
+        // What the others returned can be recorded.
+        Ok(()) | Err(Failure::QueriesNotRun { .. }) => true,
         Err(Failure::TargetsLost { lost }) => lost.iter().all(|lost| lost.name != target),
         Err(_) => false,
     }

@@ -205,7 +205,11 @@ fn the_others_go_on_where_a_query_ends_its_connection() {
     let ends = ("b", "SELECT pg_terminate_backend(pg_backend_pid())");
     let queries = folder(&home, "queries", &[("a", "SELECT 1"), ends, ("c", "SELECT 3")]);
     let postgres = database(&server, "ending_queries");
-    let report = home.dyno(&["run", &queries, "--target", &postgres, "--json"]).expect(0).report();
+    // The run has not done all that it was asked to.
+    let ended = home.dyno(&["run", &queries, "--target", &postgres, "--json"]).expect(2);
+    ended.says(&["b of queries never ran on pg"]);
+    let report = ended.report();
+    assert_eq!(report.document()["run"]["outcome"], "incomplete");
     let times = each(&report, "pg", "times_s");
     let ran = |times: &Value| times.as_array().unwrap().iter().filter(|time| time.is_f64()).count();
     assert_eq!(times.iter().map(|times| ran(times)).collect::<Vec<_>>(), [3, 0, 3], "{times:?}");
@@ -271,6 +275,8 @@ fn answers_are_compared_with_those_that_were_recorded() {
     let other = ["run", &others, "--target", &lite, "--repeat", "1", "--warm-up", "0s", "--json"];
     let ended = home.dyno(&[&other[..], &["--answers", "answers.json", "--record", "some.json"]].concat());
     ended.says(&["recorded 1 of 2 answers to some.json: not 05-none"]);
+    // What is recorded is that of the queries that ran.
+    ended.says(&["05-none of others never ran on lite"]);
     let report = ended.report();
     assert_eq!(report.checks()[0]["passed"], Value::Null);
     assert!(evidence(&report, "not-validated").starts_with("none of the recorded answers"));
@@ -340,7 +346,10 @@ fn no_answer_is_missing_where_the_time_ends_before_a_query_is_sent() {
     value(&server, "timed_answers", "UPDATE pause SET seconds = 3");
     let run = ["run", &queries, "--target", &target, "--duration", "1s", "--clients", "1", "--repeat", "1"];
     let answers = ["--warm-up", "0s", "--plans", "none", "--answers", "answers.json", "--json"];
-    let report = home.dyno(&[&run[..], &answers].concat()).expect(0).report();
+    // The last of them was not reached, which is told.
+    let ended = home.dyno(&[&run[..], &answers].concat()).expect(2);
+    ended.says(&["3-good of queries never ran on pg"]);
+    let report = ended.report();
     report.assert_checks_passed();
     assert_ne!(report.checks()[0]["found"], "3");
 }
@@ -367,7 +376,7 @@ fn a_query_that_failed_has_no_answer_where_one_was_recorded() {
     record(&home, &queries, &lite);
     home.file("queries/03-average.sql", "SELECT avg(amount) FROM nowhere");
     let run = ["run", &queries, "--target", &lite, "--warm-up", "0s", "--answers", "answers.json", "--json"];
-    let report = home.dyno(&run).expect(0).report();
+    let report = home.dyno(&run).expect(2).report();
     let said = evidence(&report, "answer-differs");
     assert_eq!(said, "2 of 3 answers are as recorded; 1 of the queries returned none");
 }
@@ -487,7 +496,7 @@ fn a_file_of_several_statements_is_one_query() {
     let lite = sqlite(&home, SALES);
     let report = home
         .dyno(&["run", &queries, "--target", &postgres, "--target", &lite, "--record", "a.json", "--json"])
-        .expect(0)
+        .expect(2)
         .report();
     for target in ["pg", "lite"] {
         let ends = each(&report, target, "median_s").into_iter().map(Value::is_null).collect::<Vec<_>>();
@@ -583,7 +592,7 @@ fn a_query_that_runs_out_of_memory_is_told_and_the_others_go_on() {
         let queries = folder(&home, name, &[("large", sql), ("small", "SELECT 1")]);
         let target = format!("{name}={target}{limit}");
         let run = ["run", &queries, "--target", &target, "--repeat", "1", "--warm-up", "0s", "--json"];
-        let report = home.dyno(&run).expect(0).report();
+        let report = home.dyno(&run).expect(2).report();
         let times = each(&report, name, "median_s");
         assert!(times[0].is_null() && times[1].is_number(), "{times:?}");
         let notices = report.notices();

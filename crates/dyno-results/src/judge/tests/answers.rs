@@ -3,6 +3,7 @@
 use super::*;
 use crate::document::Series;
 use crate::event::{Answer, Check, QueryAnswer};
+use crate::passes;
 
 fn answer(target: &str, value: &str) -> Answer {
     let answer = QueryAnswer {
@@ -38,6 +39,62 @@ fn run(targets: &[&'static str], passes: usize, answers: Vec<Answer>) -> Report 
         }
     }
     fold(&fixture.events)
+}
+
+#[test]
+fn a_query_that_ended_well_in_no_stage_has_not_run() {
+    let with = |change: &dyn Fn(&mut crate::event::Stage)| {
+        let mut fixture = Fixture::started("2026-11-20-1");
+        for _ in 0..2 {
+            let load = FixtureStage { series: "queries", ..FixtureStage::read(StageKind::Hold, 1, &[1]) };
+            fixture.play(&load);
+        }
+        for stamped in &mut fixture.events {
+            if let Event::StageStarted(stage) = &mut stamped.event {
+                stage.types = vec!["only".to_owned(), "other".to_owned()];
+                change(stage);
+            }
+        }
+        fold(&fixture.events)
+    };
+    let missing = Some("other of queries never ran on pg".to_owned());
+    let mut report = with(&|stage| stage.pass = true);
+    assert_eq!(passes::not_run(&report), missing);
+    assert_eq!(passes::not_run(&with(&|stage| stage.query_set = true)), missing, "it was not reached");
+    assert_eq!(passes::not_run(&with(&|_| ())), None, "types of transactions are no queries");
+    assert_eq!(passes::not_run(&with(&|stage| (stage.pass, stage.fixed) = (true, true))), None);
+    let over_limit = QueryFailure {
+        target: "pg".to_owned(),
+        series: "queries".to_owned(),
+        query: "other".to_owned(),
+        said: "cancelled".to_owned(),
+        over_limit: true,
+    };
+    report.query_failures.push(over_limit);
+    assert_eq!(passes::not_run(&report), None, "it ran until the time limit");
+    // Where nothing ended well, that is what is told.
+    report.query_failures.clear();
+    report.stages.iter_mut().for_each(|result| result.totals.done_with_drain = 0);
+    assert_eq!(passes::not_run(&report), None);
+}
+
+#[test]
+fn two_passes_are_apart_and_their_median_is_not_known() {
+    let mut fixture = Fixture::started("2026-11-20-1");
+    for service_us in [1_000_000, 2_000_000] {
+        let load = FixtureStage { series: "queries", ..FixtureStage::read(StageKind::Hold, 1, &[1]) };
+        fixture.play(&FixtureStage { service_us, ..load });
+    }
+    for stamped in &mut fixture.events {
+        if let Event::StageStarted(stage) = &mut stamped.event {
+            stage.pass = true;
+        }
+    }
+    let report = fold(&fixture.events);
+    let apart = ["2 passes took 1.0 s and 2.0 s: they are 67% of their mean apart"];
+    must_find(&report, "noisy", Severity::Doubt, &apart);
+    let few = ["the times are of 2 passes: how well their median is known cannot be said"];
+    must_find(&report, "too-few-repeats", Severity::Doubt, &few);
 }
 
 #[test]
