@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::HookTime;
 use crate::fnv1a;
+use crate::words::distinct;
 
 /// Real rows that are so many times more or fewer than planned are marked.
 pub const ROWS_OFF_MIN: f64 = 10.0;
@@ -222,6 +223,24 @@ pub fn first_difference(one: &Plan, other: &Plan) -> Option<FirstDifference> {
     } else {
         FirstDifference::Steps([first(one, &ours), first(other, &theirs)])
     })
+}
+
+/// Indexes that each of two plans uses and the other does not, by their names, in the order of their steps.
+#[must_use]
+pub fn indexes_of_one(one: &Plan, other: &Plan) -> [Vec<String>; 2] {
+    let used = |plan: &Plan| {
+        distinct(plan.nodes.iter().filter_map(|node| Some(index_name(node.index.as_ref()?).to_owned())))
+    };
+    let (ours, theirs) = (used(one), used(other));
+    let without = |all: &[String], other: &[String]| -> Vec<String> {
+        all.iter().filter(|index| !other.contains(index)).cloned().collect()
+    };
+    [without(&ours, &theirs), without(&theirs, &ours)]
+}
+
+/// `k` of SQLite's `COVERING INDEX k`.
+fn index_name(index: &str) -> &str {
+    index.rsplit_once("INDEX ").map_or(index, |(_, name)| name)
 }
 
 /// What is on neither side of the longest common subsequence.

@@ -4,8 +4,8 @@ use super::evidence::series_subject;
 use crate::document::{Passes, QueryTimes, Report, Series};
 use crate::event::{Finding, HookTime, Severity};
 use crate::format;
-use crate::plan::{FirstDifference, first_difference};
-use crate::words::first_few;
+use crate::plan::{FirstDifference, Plan, first_difference, indexes_of_one};
+use crate::words::{first_few, list};
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     let found = |series: &Series| changed(report, series, series.passes.as_ref()?);
@@ -15,7 +15,9 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
 fn changed(report: &Report, series: &Series, passes: &Passes) -> Option<Finding> {
     let told = |query: &QueryTimes| {
         let plan = |when| report.plan(series, &query.query, (when, false));
-        let found = first_difference(plan(HookTime::Before)?, plan(HookTime::After)?)?;
+        let (before, after) = (plan(HookTime::Before)?, plan(HookTime::After)?);
+        let found = first_difference(before, after)?;
+        let indexes = indexes(before, after);
         let time = |time: Option<&Option<f64>>| {
             time.copied()
                 .flatten()
@@ -33,7 +35,7 @@ fn changed(report: &Report, series: &Series, passes: &Passes) -> Option<Finding>
                 "after the passes the same steps in another order than before them".to_owned()
             }
         };
-        Some(format!("{}: {how} ({times})", query.query))
+        Some(format!("{}: {how}{indexes} ({times})", query.query))
     };
     let all: Vec<String> = passes.queries.iter().filter_map(told).collect();
     (!all.is_empty()).then(|| Finding {
@@ -44,4 +46,15 @@ fn changed(report: &Report, series: &Series, passes: &Passes) -> Option<Finding>
         advice: "the times of these queries may belong to different plans: bring the statistics up to date (ANALYZE) and run again"
             .to_owned(),
     })
+}
+
+/// `, index a no longer used, indexes b and c used now`
+fn indexes(before: &Plan, after: &Plan) -> String {
+    let told = |names: Vec<String>, what: &str| match names.len() {
+        0 => String::new(),
+        1 => format!(", index {} {what}", names[0]),
+        _ => format!(", indexes {} {what}", list(&names)),
+    };
+    let [gone, new] = indexes_of_one(before, after);
+    told(gone, "no longer used") + &told(new, "used now")
 }

@@ -8,8 +8,8 @@ use crate::comparison::side::{Member, Side};
 use crate::document::{QueryTimes, Series};
 use crate::event::{HookTime, Severity};
 use crate::format;
-use crate::plan::{FirstDifference, first_difference};
-use crate::words::first_few;
+use crate::plan::{FirstDifference, first_difference, indexes_of_one};
+use crate::words::{first_few, list};
 
 pub(super) const CODE: &str = "plan-changed";
 const PLANS: Aspect = Aspect {
@@ -77,7 +77,10 @@ fn changed(base: &(&Member, &Series), other: &(&Member, &Series), names: [&str; 
                 in_order(other, names[1])
             ),
         };
-        Some(format!("{}: {how}", query.query))
+        let own = indexes_of_one(&of_base, &of_other).into_iter().zip(names);
+        let indexes = own.filter(|(indexes, _)| !indexes.is_empty());
+        let indexes = indexes.map(|(indexes, name)| format!(", {} only on {name}", list(&indexes)));
+        Some(format!("{}: {how}{}", query.query, indexes.collect::<String>()))
     };
     base.1.passes.iter().flat_map(|passes| &passes.queries).filter_map(of_query).collect()
 }

@@ -65,6 +65,27 @@ fn a_plan_that_is_another_behind_the_passes_is_found() {
 }
 
 #[test]
+fn the_indexes_that_are_used_now_and_no_longer_are_named() {
+    let by = |when, index: Option<&str>| {
+        let mut told = plan("pg", when, if index.is_some() { "Index Scan" } else { "Seq Scan" });
+        if let Event::Plan(plan) = &mut told {
+            // The first step that differs is another.
+            plan.nodes[0].operation = format!("Sort by {}", index.is_some());
+            plan.nodes[1].index = index.map(str::to_owned);
+        }
+        told
+    };
+    for (before, after, words) in [
+        (Some("orders_date"), None, ", index orders_date no longer used (first pass"),
+        (None, Some("COVERING INDEX orders_date"), ", index orders_date used now (first pass"),
+        (Some("a"), Some("b"), ", index a no longer used, index b used now (first pass"),
+    ] {
+        let report = run(vec![by(HookTime::Before, before), by(HookTime::After, after)]);
+        must_find(&report, "plan-changed", Severity::Doubt, &[words]);
+    }
+}
+
+#[test]
 fn the_same_steps_in_another_order_are_told_as_such() {
     let steps = |when, tables: [&str; 2]| {
         let mut told = plan("pg", when, "Seq Scan");
