@@ -35,6 +35,8 @@ pub(crate) struct DriverKind {
     pub(crate) name: &'static str,
     /// Of its URLs.
     pub(crate) schemes: &'static [&'static str],
+    /// How such a target is named.
+    pub(crate) example: &'static str,
     /// Reads a target's name; `None` where it names nothing of this kind.
     pub(crate) parse: fn(&str, &Environment) -> Option<Result<DriverTarget, TargetError>>,
     /// The product where nothing says otherwise.
@@ -89,6 +91,11 @@ pub(crate) fn with_beside(file: &Path, endings: &[&str]) -> Vec<PathBuf> {
 /// Schemes of URLs.
 pub(crate) fn schemes() -> impl Iterator<Item = &'static str> {
     KINDS.iter().flat_map(|kind| kind.schemes).copied()
+}
+
+/// How targets of each kind are named.
+pub fn examples() -> impl Iterator<Item = &'static str> {
+    KINDS.iter().map(|kind| kind.example)
 }
 
 /// Products of all kinds.

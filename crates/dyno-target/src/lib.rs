@@ -28,7 +28,7 @@ mod tls;
 
 pub use capabilities::{Capabilities, ErrorCodes};
 pub use connection::Connection;
-pub use drivers::{DriverTarget, is_address as is_driver_address};
+pub use drivers::{DriverTarget, examples as driver_examples, is_address as is_driver_address};
 pub use mysql::MySqlSettings;
 pub use settings::{Environment, TargetError, TargetSettings};
 pub use target::Target;

@@ -40,8 +40,9 @@ pub(crate) const BUILT_IN: [(&str, &str); 5] = [
 /// The options of a run: what a specification nests, side by side.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 pub(crate) struct Flags {
-    /// Database to test: a postgres:// or mysql:// URL, a libpq connection string, or `embedded[:SERVER]` for a PostgreSQL
-    /// of dyno's own, which is also the default. Several are measured in one run, each with a short name before it
+    /// Database to test: a postgres://, mysql://, clickhouse:// or hive2:// URL, a libpq connection string, sqlite:FILE,
+    /// duckdb:FILE, adbc:DRIVER, or `embedded[:SERVER]` for a PostgreSQL of dyno's own, which is also the default. Several
+    /// are measured in one run, each with a short name before it
     #[arg(long, short = 't', value_name = "[NAME=]URL", help_heading = "Target")]
     pub(crate) target: Vec<String>,
 

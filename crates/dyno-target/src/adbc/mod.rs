@@ -30,6 +30,7 @@ use settings::AdbcSettings;
 pub(crate) static DUCKDB: DriverKind = DriverKind {
     name: settings::DUCKDB,
     schemes: &[settings::DUCKDB],
+    example: "duckdb:data.db?threads=4",
     parse: |text, _| Some(AdbcSettings::parse_duckdb(text)?.map(|settings| target(settings, "DuckDB"))),
     product: &duckdb::PRODUCT,
     recognise: duckdb::recognise,
@@ -41,6 +42,7 @@ pub(crate) static DUCKDB: DriverKind = DriverKind {
 pub(crate) static ANY: DriverKind = DriverKind {
     name: settings::ANY,
     schemes: &[settings::ANY],
+    example: "adbc:DRIVER?option=value",
     parse: |text, _| Some(AdbcSettings::parse_any(text)?.map(|settings| target(settings, "ADBC"))),
     product: &any::PRODUCT,
     recognise: any::recognise,

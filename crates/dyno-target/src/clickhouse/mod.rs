@@ -26,6 +26,7 @@ use settings::{ClickHouseSettings, SCHEME, SCHEME_TLS};
 pub(crate) static KIND: DriverKind = DriverKind {
     name: SCHEME,
     schemes: &[SCHEME, SCHEME_TLS],
+    example: "clickhouse://user@host:8123/database?max_threads=4",
     parse: |text, environment| {
         let settings = ClickHouseSettings::parse(text, environment)?;
         Some(settings.map(|settings| DriverTarget {

@@ -29,6 +29,7 @@ use settings::{HiveSettings, SCHEME};
 pub(crate) static KIND: DriverKind = DriverKind {
     name: SCHEME,
     schemes: &[SCHEME],
+    example: "hive2://user@host:10000/database?auth=nosasl",
     parse: |text, environment| {
         let settings = HiveSettings::parse(text, environment)?;
         Some(settings.map(|settings| DriverTarget {

@@ -26,6 +26,7 @@ use settings::{OF_NEW_FILE, SCHEME, SqliteSettings, is_same};
 pub(crate) static KIND: DriverKind = DriverKind {
     name: SCHEME,
     schemes: &[SCHEME],
+    example: "sqlite:bank.db?journal_mode=wal",
     parse: |text, _| {
         let settings = SqliteSettings::parse(text)?;
         Some(settings.map(|settings| DriverTarget {

@@ -78,7 +78,11 @@ pub(crate) fn targets(arguments: &TargetsArguments) -> Result<u8, Failure> {
          service=NAME                             service files are read as psql reads them\n  \
          mysql://user@host:3306/database?ssl-mode=VERIFY_IDENTITY\n  \
          mysql://user@localhost/database?socket=/run/mysqld/mysqld.sock\n  \
-         \u{20}                                        ~/.my.cnf and MYSQL_PWD count as they do for mysql\n\
+         \u{20}                                        ~/.my.cnf and MYSQL_PWD count as they do for mysql\n",
+    );
+    dyno_target::driver_examples().for_each(|example| text.push_str(&format!("  {example}\n")));
+    text.push_str(
+        "What each may have behind it: docs/targets.md\n\
          Products that dyno knows by what they say of themselves: docs/products.md\n",
     );
     print(&text)?;
@@ -95,4 +99,23 @@ fn list(what: &str, rows: &[(String, String)], as_json: bool) -> Result<u8, Fail
     let text: String = rows.iter().map(|(name, about)| format!("{name:<width$}  {about}\n")).collect();
     print(&text)?;
     Ok(DONE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_of_a_target_names_every_kind() {
+        let mut command = Cli::command();
+        let run = command.find_subcommand_mut("run").unwrap();
+        let target = run.get_arguments().find(|argument| argument.get_id() == "target").unwrap();
+        let help = target.get_long_help().or(target.get_help()).unwrap().to_string();
+        let known =
+            dyno_target::driver_examples().chain(["postgres://host", "mysql://host", "embedded:postgres"]);
+        for example in known {
+            let (scheme, _) = example.split_once(':').unwrap();
+            assert!(help.contains(scheme), "{scheme}: {help}");
+        }
+    }
 }

@@ -368,6 +368,10 @@ fn every_command_has_help_with_examples() {
         let listed = home.dyno(&[command, "--json"]).expect(0).json();
         assert_eq!(listed["schema"], format!("dyno.{command}/1"));
     }
+    let targets = home.dyno(&["targets"]).expect(0).out;
+    for scheme in ["postgres://", "mysql://", "sqlite:", "clickhouse://", "hive2://"] {
+        assert!(targets.contains(&format!("\n  {scheme}")), "{scheme}: {targets}");
+    }
     home.dyno(&["--version"]).expect(0);
     home.dyno(&[]).expect(1);
 }
