@@ -395,7 +395,7 @@ fn source(
     }
     if !stream.queries.is_empty() {
         let folder = QueryFolder::new(&stream.queries, &values, syntaxes)
-            .map_err(|error| Failure::wrong(format!("{workload} is no set of queries: {error}")))?;
+            .map_err(|error| Failure::wrong(format!("{workload}: {error}")))?;
         return Ok((LoadSource::Queries(folder), last_part(workload)));
     }
     let place = series.iter().position(|series| series.workload == workload);
