@@ -230,6 +230,7 @@ mod tests {
             cache_bytes: None,
             memory_bytes: None,
             tables,
+            caches: std::collections::BTreeMap::new(),
             indirect: None,
             missing_indexes: Vec::new(),
             after: None,

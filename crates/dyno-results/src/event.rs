@@ -290,6 +290,9 @@ pub struct Data {
     pub database_bytes: Option<u64>,
     /// The server's own cache (`shared_buffers`, buffer pool).
     pub cache_bytes: Option<u64>,
+    /// What other caches of it may take, of which none holds all that is read, bytes by the name of their setting.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub caches: BTreeMap<String, u64>,
     /// Memory of the server's host, where known.
     pub memory_bytes: Option<u64>,
     pub tables: Vec<Table>,

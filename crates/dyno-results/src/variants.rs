@@ -287,6 +287,7 @@ mod tests {
             cache_bytes: None,
             memory_bytes: None,
             tables: vec![table],
+            caches: std::collections::BTreeMap::new(),
             indirect: None,
             missing_indexes: Vec::new(),
             after: after.map(str::to_owned),

@@ -78,6 +78,7 @@ fn every_event() -> Vec<Event> {
             database_bytes: Some(1),
             cache_bytes: Some(1),
             memory_bytes: Some(1),
+            caches: BTreeMap::new(),
             indirect: None,
             missing_indexes: Vec::new(),
             after: None,

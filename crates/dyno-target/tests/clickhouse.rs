@@ -552,6 +552,8 @@ fn the_server_is_described() {
                 assert!(read["queries_total"] > 1.0 && read["table_bytes[described]"] > 100.0, "{read:?}");
                 let data = inspect::data(&mut connection, "ch", "w", None, &["described"]).unwrap();
                 assert_eq!(data.tables[0].rows, Some(100));
+                let caches: Vec<&str> = data.caches.keys().map(String::as_str).collect();
+                assert_eq!(caches, ["mark_cache_size", "uncompressed_cache_size"], "{data:?}");
             }
             ClickHouseKind::Server => {
                 assert_eq!((facts.version.as_deref(), facts.same_host), (Some("18.16.1"), Some(true)));

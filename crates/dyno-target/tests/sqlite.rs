@@ -17,7 +17,7 @@ use dyno_engine::workload::{Answer, Client, ClientIdentity, StatementId, Step, T
 use dyno_results::event::{Distribution, Interval, StageKind};
 use dyno_results::spec::{Arrivals, End, StageOrder};
 use dyno_target::connection::QueryError;
-use dyno_target::{Connection, Environment, Target};
+use dyno_target::{Connection, Environment, Target, inspect};
 use tempfile::TempDir;
 
 const BEGIN: StatementId = StatementId(0);
@@ -424,6 +424,16 @@ fn a_commit_whose_journal_was_removed_is_neither_done_nor_failed() {
     let sum = bank.connect(options).query_value::<u64>("SELECT sum(balance) FROM account").unwrap().unwrap();
     let done = done(&intervals);
     assert!(unknown > 0 && (done..=done + unknown).contains(&sum), "{done} {unknown} {sum}");
+}
+
+#[test]
+fn the_caches_of_a_session_are_told_in_bytes() {
+    let bank = Bank::new("");
+    for (options, bytes) in [("?cache_size=-4096", 4 << 20), ("?cache_size=100", 100 * 4096)] {
+        let data = inspect::data(&mut bank.connect(options), "lite", "w", None, &["account"]).unwrap();
+        assert_eq!(data.caches.get("cache_size"), Some(&bytes), "{options}: {data:?}");
+        assert_eq!((data.caches.get("mmap_size"), data.cache_bytes), (Some(&0), None), "{options}");
+    }
 }
 
 #[test]

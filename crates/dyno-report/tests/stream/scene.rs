@@ -140,6 +140,7 @@ impl Scene {
             database_bytes: Some(self.bytes.unwrap_or(760 << 20)),
             cache_bytes: Some(6 << 30),
             memory_bytes: Some(24 << 30),
+            caches: std::collections::BTreeMap::new(),
             indirect: None,
             missing_indexes: Vec::new(),
             after: None,

@@ -333,6 +333,7 @@ fn describe(fixture: &mut Fixture) {
         database_bytes: Some(75 * GIB),
         cache_bytes: Some(4 * GIB),
         memory_bytes: Some(16 * GIB),
+        caches: BTreeMap::new(),
         indirect: None,
         missing_indexes: Vec::new(),
         after: None,

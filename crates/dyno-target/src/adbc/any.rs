@@ -108,7 +108,7 @@ fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryErr
             analyzed: None,
         });
     }
-    Ok(Sizes { database_bytes: None, cache_bytes: None, tables: found })
+    Ok(Sizes { tables: found, ..Sizes::default() })
 }
 
 #[derive(Debug)]

@@ -144,8 +144,13 @@ fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryErr
             analyzed: None,
         });
     }
+    let caches = "SELECT name, value FROM system.server_settings \
+                  WHERE name IN ('mark_cache_size', 'uncompressed_cache_size')";
+    let caches = known(connection.query(caches).map(Some))?.unwrap_or_default();
+    let cache = |row: &TextRow| Some((row.text(0)?.to_owned(), row.text(1)?.parse().ok()?));
+    let caches = caches.iter().filter_map(cache).collect();
     // What is uncompressed is not cached by default, but for the system's cache.
-    Ok(Sizes { database_bytes, cache_bytes: None, tables: found })
+    Ok(Sizes { database_bytes, caches, tables: found, ..Sizes::default() })
 }
 
 /// Whether a crash leaves the rows of a table of this engine; `None` where they are another table's or server's.

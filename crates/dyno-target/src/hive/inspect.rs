@@ -119,7 +119,7 @@ fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryErr
             analyzed: counted(said, "rows").map(|_| true),
         });
     }
-    Ok(Sizes { database_bytes: None, cache_bytes: None, tables: found })
+    Ok(Sizes { tables: found, ..Sizes::default() })
 }
 
 /// `1843 bytes, 25 rows`

@@ -10,6 +10,7 @@ mod postgres;
 mod sessions;
 mod statistics;
 
+use std::collections::BTreeMap;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 
 use dyno_engine::driver::Driver;
@@ -154,13 +155,15 @@ pub fn data(
     scale: Option<f64>,
     tables: &[&str],
 ) -> Result<event::Data, QueryError> {
-    let Sizes { database_bytes, cache_bytes, tables } = (inspector(connection).sizes)(connection, tables)?;
+    let Sizes { database_bytes, cache_bytes, caches, tables } =
+        (inspector(connection).sizes)(connection, tables)?;
     Ok(event::Data {
         target: target.to_owned(),
         workload: workload.to_owned(),
         scale,
         database_bytes,
         cache_bytes,
+        caches,
         memory_bytes: None,
         tables,
         indirect: None,
@@ -195,10 +198,12 @@ impl<'a> SettingValues<'a> {
 }
 
 /// How large the data is, against the server's own cache.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Sizes {
     pub(crate) database_bytes: Option<u64>,
     pub(crate) cache_bytes: Option<u64>,
+    /// As [`event::Data::caches`].
+    pub(crate) caches: BTreeMap<String, u64>,
     pub(crate) tables: Vec<event::Table>,
 }
 

@@ -90,7 +90,7 @@ fn settings(connection: &mut Connection, recognised: &Recognised) -> Result<Vec<
     Ok(settings)
 }
 
-/// Each session has a cache of its own, so that there is no size of one.
+/// Each session has a cache of its own, so that there is no size of one for all.
 fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryError> {
     let number = |connection: &mut Connection, sql: &str| known(connection.query_value::<u64>(sql));
     let pages = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
@@ -132,7 +132,19 @@ fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryErr
             analyzed: is_filled.then_some(rows.is_some()),
         });
     }
-    Ok(Sizes { database_bytes, cache_bytes: None, tables: found })
+    Ok(Sizes { database_bytes, caches: caches(connection)?, tables: found, ..Sizes::default() })
+}
+
+/// The pages that each session caches, and what of the file it reads as memory.
+fn caches(connection: &mut Connection) -> Result<BTreeMap<String, u64>, QueryError> {
+    // A negative number of pages is one of KiB.
+    let pages = "SELECT CASE WHEN cache_size < 0 THEN -1024 * cache_size ELSE cache_size * page_size END \
+                 FROM pragma_cache_size, pragma_page_size";
+    let mut caches = BTreeMap::new();
+    for (name, sql) in [("cache_size", pages), ("mmap_size", "SELECT mmap_size FROM pragma_mmap_size")] {
+        caches.extend(known(connection.query_value::<u64>(sql))?.map(|bytes| (name.to_owned(), bytes)));
+    }
+    Ok(caches)
 }
 
 /// Sizes of the file and of its write-ahead log.

@@ -59,19 +59,36 @@ pub(super) fn differences(sides: &[Side]) -> Vec<Difference> {
             sides.iter().all(|side| side.members.iter().any(|member| found(member, family).is_some()))
         })
         .flat_map(|family| of_family(sides, family))
-        .chain(cache_size(sides))
+        .chain(cache_sizes(sides))
         .collect()
 }
 
-/// The size of the servers' own caches; of little weight where all data lie in each of them.
-fn cache_size(sides: &[Side]) -> Option<Difference> {
-    let cache = |data: &Data| data.cache_bytes.filter(|cache| *cache > 0);
-    let sizes = || sides.iter().flat_map(|side| &side.members).flat_map(of_member).filter_map(cache);
+/// The sizes of the servers' own caches: of the one that has all that is read, and of others by the names of their settings.
+fn cache_sizes(sides: &[Side]) -> Vec<Difference> {
+    let all = || sides.iter().flat_map(|side| &side.members).flat_map(of_member);
+    let named = distinct(all().flat_map(|data| data.caches.keys()));
+    let of_one = cache_size(sides, None, |data| data.cache_bytes.filter(|cache| *cache > 0));
+    let of_named =
+        |name: &&String| cache_size(sides, Some(name.as_str()), |data| data.caches.get(*name).copied());
+    of_one.into_iter().chain(named.iter().filter_map(of_named)).collect()
+}
+
+/// Of little weight where all data lie in each of them.
+fn cache_size(
+    sides: &[Side],
+    name: Option<&str>,
+    cache: impl Fn(&Data) -> Option<u64>,
+) -> Option<Difference> {
+    let sizes = || sides.iter().flat_map(|side| &side.members).flat_map(of_member).filter_map(&cache);
     let (least, most) = (sizes().min()?, sizes().max()?);
     let holds_all = |data: &Data| data.bytes().zip(cache(data)).is_some_and(|(bytes, cache)| bytes <= cache);
     let hold_all = sides.iter().flat_map(|side| &side.members).flat_map(of_member).all(holds_all);
     let severity = if hold_all { Severity::Note } else { CACHE_SIZE.severity };
-    let values = values(sides, |member| of_member(member).find_map(cache).map(format::bytes));
+    let shown = |bytes| match name {
+        Some(name) => format!("{name} {}", format::bytes(bytes)),
+        None => format::bytes(bytes),
+    };
+    let values = values(sides, |member| of_member(member).find_map(&cache).map(&shown));
     unequal_where_known(sides, &Aspect { severity, ..CACHE_SIZE }, values)
         .filter(|_| most as f64 > CACHE_TOLERANCE * least as f64)
 }

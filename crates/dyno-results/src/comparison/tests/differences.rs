@@ -240,6 +240,34 @@ fn caches_of_other_sizes_are_told() {
     // A server rounds what it is given; what one of them does not say is no difference.
     silent(with(Some(1000 * MIB), Some(1024 * MIB), large));
     silent(with(None, Some(1024 * MIB), large));
+    // Caches that hold a part of what is read are told by their names.
+    let named = |name: &str, sizes: [u64; 2]| {
+        let with = |size: u64| {
+            let name = name.to_owned();
+            move |fixture: &mut Fixture| {
+                data(fixture, |data| {
+                    data.caches.insert(name.clone(), size);
+                });
+            }
+        };
+        after(with(sizes[0]), with(sizes[1]))
+    };
+    let found = named("mmap_size", [0, 256 * MIB]);
+    assert_found(
+        &found,
+        "cache of the server",
+        Severity::Doubt,
+        &["mmap_size 0 B (a), mmap_size 256 MiB (b)"],
+    );
+    let found = named("mark_cache_size", [1024 * MIB, 5120 * MIB]);
+    assert_found(&found, "cache of the server", Severity::Doubt, &["mark_cache_size 1 GiB (a)"]);
+    silent(named("cache_size", [2 * MIB, 2 * MIB]));
+    // Another product has no such cache.
+    silent(with_change(|fixture| {
+        data(fixture, |data| {
+            data.caches.insert("cache_size".to_owned(), 2 * MIB);
+        });
+    }));
 }
 
 #[test]

@@ -222,6 +222,7 @@ fn rows_take_what_was_last_read_of_them() {
                 database_bytes: None,
                 cache_bytes: None,
                 memory_bytes: None,
+                caches: std::collections::BTreeMap::new(),
                 indirect: None,
                 missing_indexes: Vec::new(),
                 after: None,

@@ -29,6 +29,7 @@ fn run(about: &str, cold: Option<Cold>, read: Option<f64>) -> Report {
         cache_bytes: None,
         memory_bytes: None,
         tables: vec![table],
+        caches: std::collections::BTreeMap::new(),
         indirect: None,
         missing_indexes: Vec::new(),
         after: None,

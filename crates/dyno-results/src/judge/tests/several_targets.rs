@@ -119,6 +119,7 @@ fn what_is_of_a_server_is_said_once_for_its_systems() {
             cache_bytes: None,
             memory_bytes: None,
             tables: Vec::new(),
+            caches: std::collections::BTreeMap::new(),
             indirect: None,
             missing_indexes: Vec::new(),
             after: None,

@@ -138,7 +138,7 @@ fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryErr
             analyzed: None,
         });
     }
-    Ok(Sizes { database_bytes, cache_bytes, tables: found })
+    Ok(Sizes { database_bytes, cache_bytes, tables: found, ..Sizes::default() })
 }
 
 /// Sizes of the file and of its write-ahead log.

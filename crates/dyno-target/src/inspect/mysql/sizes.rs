@@ -111,7 +111,7 @@ impl TableNames {
             described(&table_name.name, row, file)
         };
         let tables = self.tables.iter().enumerate().map(table).collect();
-        Ok(Sizes { database_bytes, cache_bytes: None, tables })
+        Ok(Sizes { database_bytes, tables, ..Sizes::default() })
     }
 
     /// Says of each table that is there what it is indexed by.

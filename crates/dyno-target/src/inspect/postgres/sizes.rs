@@ -14,7 +14,7 @@ pub(super) fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Size
     let mut sizes = table_sizes(connection, tables)?;
     add_indexes(connection, tables, &mut sizes)?;
     add_analyzed(connection, tables, &mut sizes)?;
-    Ok(Sizes { database_bytes, cache_bytes, tables: sizes })
+    Ok(Sizes { database_bytes, cache_bytes, tables: sizes, ..Sizes::default() })
 }
 
 /// Says of each table that is there what it is indexed by.
