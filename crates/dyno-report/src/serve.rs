@@ -6,6 +6,7 @@
 mod address;
 mod api;
 mod cached_run;
+mod comparisons;
 mod connection_limits;
 mod documents;
 mod error;
@@ -173,7 +174,7 @@ impl Server {
         self.run_cache.readers()
     }
 
-    /// Report documents that were computed so far; other requests were answered from these.
+    /// Documents and comparisons that were computed so far; other requests were answered from these.
     #[must_use]
     pub fn documents_computed(&self) -> u64 {
         self.run_cache.documents_computed()

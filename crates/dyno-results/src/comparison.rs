@@ -41,6 +41,11 @@ pub fn of_store(store: &Store, sides: &[String], base: Option<&str>) -> Result<C
     compare(&sides, base)
 }
 
+/// The full names of the runs that the words name, without reading these.
+pub fn runs_of_store(store: &Store, sides: &[String]) -> Result<Vec<String>, CompareError> {
+    names::runs(store, sides)
+}
+
 /// The plan of a query on a side of a comparison.
 #[derive(Debug, Clone)]
 pub struct SidePlan {

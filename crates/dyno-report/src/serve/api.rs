@@ -11,7 +11,6 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
-use dyno_results::comparison;
 use dyno_results::decimate::Span;
 use dyno_results::store::StoreError;
 use futures_util::stream;
@@ -203,7 +202,8 @@ fn events_page(
 }
 
 async fn series(State(run_cache): Shared, Name(name): Name) -> Result<Response, ApiError> {
-    let csv = blocking(move || run_cache.read(&name, |cached| cached.csv())).await??;
+    let read = move || run_cache.read(&name, |cached| run_cache.csv(cached));
+    let csv = blocking(read).await???;
     Ok(([(header::CONTENT_TYPE, "text/csv; charset=utf-8; header=present")], csv).into_response())
 }
 
@@ -215,9 +215,8 @@ async fn compare(State(run_cache): Shared, parameters: Parameters) -> Result<Res
         let why = "nothing to compare is named: write side=RUN&side=RUN, or side=RUN:TARGET for one target of a run";
         return Err(ApiError::new(StatusCode::BAD_REQUEST, why));
     }
-    let comparison =
-        blocking(move || comparison::of_store(&run_cache.store()?, &sides, base.as_deref())).await??;
-    json_answer(&comparison)
+    let comparison = blocking(move || run_cache.comparison(sides, base)).await??;
+    Ok(([(header::CONTENT_TYPE, JSON)], comparison).into_response())
 }
 
 /// The figures of all runs under way, for Prometheus.

@@ -1,4 +1,4 @@
-//! Report documents that were computed for one request and answer others: the same part of the same run, read as far. How many
+//! Documents that were computed for one request and answer others: the same part of the same run, read as far. How many
 //! bytes of them are cached is bounded. The one used last is kept however long it is, so that it answers all who wait for it.
 
 use axum::body::Bytes;
@@ -13,7 +13,16 @@ const BYTES_MAX: usize = 64 << 20;
 pub(super) struct DocumentKey {
     /// As far as it was read.
     pub(super) run: RunVersion,
-    pub(super) view: CurveView,
+    pub(super) part: DocumentPart,
+}
+
+/// What of a run a document has.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum DocumentPart {
+    /// The report.
+    Report(CurveView),
+    /// The series, with every point.
+    Csv,
 }
 
 /// A run as it stood when it was read.
@@ -68,7 +77,7 @@ mod tests {
 
     fn key(number: u64, last: u64, points: usize) -> DocumentKey {
         let run = RunVersion { number, last: Some(last), live: true };
-        DocumentKey { run, view: CurveView { span: Span::ALL, points } }
+        DocumentKey { run, part: DocumentPart::Report(CurveView { span: Span::ALL, points }) }
     }
 
     #[test]

@@ -11,7 +11,9 @@ use axum::body::Bytes;
 use dyno_results::store::{Store, StoreError};
 
 use super::cached_run::{CachedRun, CurveView};
-use super::documents::{DocumentCache, DocumentKey};
+use super::comparisons::ComparisonCache;
+use super::documents::{DocumentCache, DocumentKey, DocumentPart};
+use super::error::ApiError;
 
 /// Events of all runs that are cached, but for those that are watched and the one asked for last: some 1 kB each.
 const EVENTS_KEPT: u64 = 1_500_000;
@@ -27,6 +29,7 @@ pub(super) struct RunCache {
     /// Runs that were ever cached.
     count: AtomicU64,
     documents: Mutex<DocumentCache>,
+    comparisons: ComparisonCache,
     readers: AtomicUsize,
     /// When a reader last left.
     left: Mutex<Option<Instant>>,
@@ -46,7 +49,7 @@ fn page_of(store: &Path, run: &str) -> PathBuf {
 }
 
 /// Device, inode, and when the file was made: a file system gives the number of a removed file to the next one.
-type FileIdentity = (u64, u64, Option<SystemTime>);
+pub(super) type FileIdentity = (u64, u64, Option<SystemTime>);
 
 impl RunCache {
     pub(super) fn new(store: PathBuf) -> Self {
@@ -55,6 +58,7 @@ impl RunCache {
             entries: Mutex::default(),
             count: AtomicU64::new(0),
             documents: Mutex::default(),
+            comparisons: ComparisonCache::default(),
             readers: AtomicUsize::new(0),
             left: Mutex::default(),
         }
@@ -102,17 +106,38 @@ impl RunCache {
         cached: &mut CachedRun,
         view: CurveView,
     ) -> Result<Bytes, serde_json::Error> {
-        let key = DocumentKey { run: cached.version(), view };
+        self.part(cached, DocumentPart::Report(view), |cached| {
+            Ok(Bytes::from(cached.document(view)?.to_string()))
+        })
+    }
+
+    /// The same of its series as CSV.
+    pub(super) fn csv(&self, cached: &mut CachedRun) -> Result<Bytes, serde_json::Error> {
+        self.part(cached, DocumentPart::Csv, |cached| Ok(Bytes::from(cached.csv())))
+    }
+
+    fn part(
+        &self,
+        cached: &mut CachedRun,
+        part: DocumentPart,
+        compute: impl FnOnce(&mut CachedRun) -> Result<Bytes, serde_json::Error>,
+    ) -> Result<Bytes, serde_json::Error> {
+        let key = DocumentKey { run: cached.version(), part };
         if let Some(known) = locked(&self.documents).get(&key) {
             return Ok(known);
         }
-        let document = Bytes::from(cached.document(view)?.to_string());
+        let document = compute(cached)?;
         locked(&self.documents).insert(key, document.clone());
         Ok(document)
     }
 
+    /// Comparisons in the store as it is now.
+    pub(super) fn comparison(&self, sides: Vec<String>, base: Option<String>) -> Result<Bytes, ApiError> {
+        self.comparisons.get(&self.store()?, file_identity(&self.store), sides, base)
+    }
+
     pub(super) fn documents_computed(&self) -> u64 {
-        locked(&self.documents).computed()
+        locked(&self.documents).computed() + self.comparisons.computed()
     }
 
     fn entry(&self, name: &str) -> Arc<Mutex<Option<CachedRun>>> {
@@ -213,7 +238,7 @@ fn file_identity(path: &Path) -> FileIdentity {
         .map_or((0, 0, None), |metadata| (metadata.dev(), metadata.ino(), metadata.created().ok()))
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // A thread that panicked was reading; what it left is read on or thrown away.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

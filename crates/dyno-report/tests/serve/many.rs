@@ -6,22 +6,26 @@ use std::thread;
 use dyno_results::event::Stamped;
 use serde_json::Value;
 
-use crate::http::{Events, get};
-use crate::stand::{Stand, append, short};
+use crate::http::{Answer, Events, get};
+use crate::stand::{Stand, append, named, short};
 
 /// The answers to a hundred requests that begin together, which must all be the same.
 fn ask_at_once(stand: &Stand, path: &str) -> Value {
+    asked_at_once(stand, path).json()
+}
+
+fn asked_at_once(stand: &Stand, path: &str) -> Answer {
     let (address, barrier) = (stand.address(), Barrier::new(100));
     let ask = || {
         barrier.wait();
         get(address, path)
     };
-    let answers: Vec<_> = thread::scope(|scope| {
+    let mut answers: Vec<_> = thread::scope(|scope| {
         let asking: Vec<_> = (0..100).map(|_| scope.spawn(ask)).collect();
         asking.into_iter().map(|asking| asking.join().unwrap()).collect()
     });
     assert!(answers.iter().all(|answer| answer.status == 200 && answer.body == answers[0].body));
-    answers[0].json()
+    answers.swap_remove(0)
 }
 
 fn rows(document: &Value) -> usize {
@@ -45,6 +49,31 @@ fn a_hundred_requests_at_once_cost_one_computation() {
     assert_eq!(stand.server.documents_computed(), 2);
     assert_eq!(ask_at_once(&stand, path), told);
     assert_eq!(stand.server.documents_computed(), 2);
+}
+
+#[test]
+fn series_and_comparisons_are_computed_once_too() {
+    let stand = Stand::new();
+    let first = stand.stored(&short());
+    let csv = asked_at_once(&stand, "/api/runs/last/series.csv");
+    assert!(csv.body.starts_with("target,"), "{}", csv.body);
+    assert_eq!(stand.server.documents_computed(), 1);
+    let mut writer = stand.begin();
+    let events = named(short(), writer.name());
+    let (begun, rest) = events.split_at(events.len() - 12);
+    append(&mut writer, begun);
+    let path = format!("/api/compare?side={first}&side=last");
+    let told = ask_at_once(&stand, &path);
+    assert_eq!(told["sides"].as_array().unwrap().len(), 2);
+    assert_eq!(stand.server.documents_computed(), 2);
+    assert_eq!(ask_at_once(&stand, &path), told);
+    assert_eq!(stand.server.documents_computed(), 2);
+    // One of the runs goes on.
+    append(&mut writer, rest);
+    assert_ne!(ask_at_once(&stand, &path), told);
+    assert_eq!(stand.server.documents_computed(), 3);
+    // What is none is asked for anew.
+    assert_eq!(get(stand.address(), "/api/compare?side=nowhere&side=last").status, 400);
 }
 
 #[test]

@@ -15,14 +15,7 @@ pub(super) fn resolve(
     words: &[String],
     base: Option<&str>,
 ) -> Result<(Vec<Side>, usize), CompareError> {
-    let runs = store.runs()?;
-    if runs.is_empty() {
-        return Err(StoreError::NoRuns { path: store.path().to_owned() }.into());
-    }
-    let mut finder = Finder { store, together: None, runs, loaded: BTreeMap::new() };
-    let wanted: Vec<Vec<SideReference>> =
-        words.iter().map(|word| finder.references(word)).collect::<Result<_, _>>()?;
-    finder.find_together(&wanted)?;
+    let (mut finder, wanted) = find(store, words)?;
     let mut sides: Vec<Side> = Vec::new();
     // As typed, for `--base`.
     let mut typed: Vec<String> = Vec::new();
@@ -39,6 +32,28 @@ pub(super) fn resolve(
         Some(wanted) => index_of(&sides, &typed, wanted)?,
     };
     Ok((sides, base))
+}
+
+/// The full names of the runs that these words name.
+pub(super) fn runs(store: &Store, words: &[String]) -> Result<Vec<String>, CompareError> {
+    let (finder, wanted) = find(store, words)?;
+    let named = wanted.into_iter().flatten().map(|reference| reference.run);
+    Ok(distinct(named.filter_map(|run| run.or_else(|| finder.together.clone()))))
+}
+
+fn find<'a>(
+    store: &'a Store,
+    words: &[String],
+) -> Result<(Finder<'a>, Vec<Vec<SideReference>>), CompareError> {
+    let runs = store.runs()?;
+    if runs.is_empty() {
+        return Err(StoreError::NoRuns { path: store.path().to_owned() }.into());
+    }
+    let mut finder = Finder { store, together: None, runs, loaded: BTreeMap::new() };
+    let wanted: Vec<Vec<SideReference>> =
+        words.iter().map(|word| finder.references(word)).collect::<Result<_, _>>()?;
+    finder.find_together(&wanted)?;
+    Ok((finder, wanted))
 }
 
 /// Where a side is to be found.
