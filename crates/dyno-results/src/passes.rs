@@ -276,7 +276,7 @@ fn query(
 
 /// Whether another target had done the same fixed work before its passes of a series as this one: where one could not do it, or not
 /// all of it, their data are no longer the same, and neither are the right answers.
-fn had_same_work_as(stages: &[StageResult], series: &Series, other: &str) -> bool {
+pub(crate) fn had_same_work_as(stages: &[StageResult], series: &Series, other: &str) -> bool {
     let work = |target: &str| -> Vec<(&str, u64)> {
         let own = stages.iter().filter(|it| it.stage.target == target);
         let before = own.take_while(|it| it.stage.series != series.name);

@@ -4,8 +4,8 @@ use super::evidence::series_subject;
 use crate::answer::AS_RECORDED;
 use crate::document::{Passes, QueryTimes, Report, Series};
 use crate::event::{Check, Finding, Severity};
-use crate::passes::PASSES_MIN;
-use crate::words::first_few;
+use crate::passes::{PASSES_MIN, had_same_work_as};
+use crate::words::{distinct, first_few, list};
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     let of_series = |series: &Series| {
@@ -101,12 +101,28 @@ fn not_validated(report: &Report, series: &Series, passes: &Passes) -> Option<Fi
     };
     let of = (!of.is_empty())
         .then(|| format!("{of} with one that is known to be right, nor with that of another target"));
-    let evidence: Vec<String> = not_made.into_iter().chain(of).collect();
+    let others = of.is_some().then(|| had_other_work(report, series)).flatten();
+    let evidence: Vec<String> = not_made.into_iter().chain(of).chain(others).collect();
     (!evidence.is_empty()).then(|| {
         let advice = "run beside another target, or compare with the answers of an earlier run (--record FILE, then --answers \
                       FILE); tpch has known ones at --scale 1 with --parameters validation";
         let texts = [evidence.join("; "), advice.to_owned()];
         finding(report, series, ("not-validated", Severity::Note), texts)
+    })
+}
+
+/// Why answers of the same series of other targets are not compared with: their data are others.
+fn had_other_work(report: &Report, series: &Series) -> Option<String> {
+    let of_others = report.answers.iter().filter(|it| it.series == series.name && it.target != series.target);
+    let targets = distinct(of_others.map(|it| it.target.as_str()));
+    let other_work: Vec<&str> =
+        targets.into_iter().filter(|target| !had_same_work_as(&report.stages, series, target)).collect();
+    (!other_work.is_empty()).then(|| {
+        format!(
+            "not with those of {}: its data are others, for it had not done the same work before as {}",
+            list(&other_work),
+            if other_work.len() == 1 { "that" } else { "those" }
+        )
     })
 }
 

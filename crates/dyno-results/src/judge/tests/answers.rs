@@ -186,6 +186,23 @@ fn only_those_are_compared_that_did_the_same_work_before() {
     let found = judge(&report).into_iter().filter(|it| it.code == "answer-differs");
     let found: Vec<_> = found.filter_map(|finding| finding.subject.target).collect();
     assert_eq!(found, ["heap", "hash"]);
+    // Of the one without a counterpart it is said why.
+    let told = |report: &Report, target: &str| {
+        let mut found = judge(report).into_iter().filter(|it| it.code == "not-validated");
+        found.find(|it| it.subject.target.as_deref() == Some(target)).map(|it| it.evidence)
+    };
+    let why = "not with those of heap and hash: its data are others, for it had not done the same work before as those";
+    assert!(told(&report, "columnar").unwrap().ends_with(why), "{:?}", told(&report, "columnar"));
+    assert_eq!(told(&report, "heap"), None);
+    let two = run_after_updates(
+        &[("heap", 100), ("columnar", 50)],
+        vec![answer("heap", "1"), answer("columnar", "1")],
+    );
+    let why =
+        "not with those of columnar: its data are others, for it had not done the same work before as that";
+    assert!(told(&two, "heap").unwrap().ends_with(why), "{:?}", told(&two, "heap"));
+    let alone = run_after_updates(&[("heap", 100)], vec![answer("heap", "1")]);
+    assert!(!told(&alone, "heap").unwrap().contains("its data are others"));
 }
 
 #[test]
