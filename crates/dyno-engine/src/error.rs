@@ -46,8 +46,12 @@ pub enum SessionError {
     )]
     NotStopped,
     /// A client cannot go on, for a reason of its workload: see [`Client::gave_up`](crate::workload::Client::gave_up).
-    #[error("a client cannot go on: {0}")]
-    GaveUp(String),
+    #[error("a client cannot go on: {why}")]
+    GaveUp {
+        why: String,
+        /// What the server said, where that is the reason; it stands in `why`.
+        said: Option<ServerError>,
+    },
     #[error("the workload sent an empty request")]
     EmptyRequest,
     #[error("the statement copies from the client, which has nothing to copy")]
@@ -64,6 +68,7 @@ impl SessionError {
     pub fn server_error(&self) -> Option<&ServerError> {
         match self {
             Self::Server(error) | Self::Prepare(error) | Self::Refused(error) => Some(error),
+            Self::GaveUp { said, .. } => said.as_ref(),
             _ => None,
         }
     }

@@ -31,7 +31,7 @@ impl From<&ServerError> for ErrorCode {
 impl From<&SessionError> for ErrorCode {
     fn from(error: &SessionError) -> Self {
         match error {
-            SessionError::GaveUp(_) => Self::Workload,
+            SessionError::GaveUp { said: None, .. } => Self::Workload,
             error => error.server_error().map_or(Self::Connection, Self::from),
         }
     }

@@ -185,7 +185,7 @@ impl Turn<'_> {
     #[cold]
     fn tell_given_up(&mut self) {
         if let Some(why) = self.session.client.logic.gave_up() {
-            let error = SessionError::GaveUp(why);
+            let error = SessionError::GaveUp { why, said: None };
             self.recorder.current.error(ErrorCode::from(&error));
             self.recorder.tell(error);
         }
@@ -255,7 +255,11 @@ impl Turn<'_> {
         let reaction = if cancelled && reaction == Reaction::Abort { Reaction::Fail } else { reaction };
         if !cancelled {
             recorder.current.error(ErrorCode::from(&error));
-            recorder.tell(SessionError::Server(error));
+            let gave_up = (reaction == Reaction::Abort).then(|| session.client.logic.gave_up()).flatten();
+            recorder.tell(match gave_up {
+                Some(why) => SessionError::GaveUp { why, said: Some(error) },
+                None => SessionError::Server(error),
+            });
         }
         let ends_transaction = matches!(reaction, Reaction::Retry | Reaction::Fail);
         match rules.recovery {

@@ -125,7 +125,7 @@ impl SqlScript {
         let scripts = vec![WeightedScript { script: Script { name, ..script }, weight: 1 }];
         let options = LoadOptions {
             defines: self.defines.clone(),
-            refuses_unset: true,
+            strict: true,
             mode: protocol,
             clients,
             threads,

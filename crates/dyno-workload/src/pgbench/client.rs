@@ -67,7 +67,7 @@ pub(super) struct ScriptClient {
     /// What is to be said when the transaction is tried again (`--verbose-errors`).
     pub(super) retried: Option<String>,
     /// Why the client cannot go on.
-    gave_up: Option<String>,
+    pub(super) gave_up: Option<String>,
     /// Transactions so far, the skipped and the failed ones included.
     pub(super) transactions: u64,
     pub(super) text: Vec<u8>,
@@ -412,6 +412,7 @@ impl ScriptClient {
     /// At the script's first command.
     fn restart(&mut self) {
         (self.command, self.jumped, self.waits, self.pipeline) = (0, false, false, None);
+        self.preparing = None;
     }
 
     /// Chooses the next transaction's script, once.

@@ -43,9 +43,9 @@ pub struct LoadOptions {
     /// `-C`: each transaction has a connection of its own.
     pub connects_each: bool,
     pub exit_on_abort: bool,
-    /// A statement with a variable that has no value ends its client. pgbench sends it: NULL, or the variable as it is
-    /// written.
-    pub refuses_unset: bool,
+    /// What cannot do what the script says ends its client: a statement with a variable that has no value, and one that the
+    /// server does not prepare. pgbench sends both.
+    pub strict: bool,
     pub failures_detailed: bool,
     pub verbose_errors: bool,
     /// `--debug`
@@ -70,7 +70,7 @@ impl Default for LoadOptions {
             continue_on_error: false,
             connects_each: false,
             exit_on_abort: false,
-            refuses_unset: false,
+            strict: false,
             failures_detailed: false,
             verbose_errors: false,
             debug: false,

@@ -16,10 +16,19 @@ use crate::script::{Command, EvaluateError, Kind};
 impl ScriptClient {
     /// The server refused a statement: is the transaction tried again, has it failed, or must the client give up?
     pub(super) fn react(&mut self, failure: &StatementFailure<'_>) -> Reaction {
-        if self.preparing.is_some() && !failure.error.ends_session() {
-            let text = self.text_of(failure);
-            self.shared.console.error(&text);
-            return Reaction::GoOn;
+        if let Some(command) = self.preparing.filter(|_| !failure.error.ends_session()) {
+            if !self.shared.options.strict {
+                let text = self.text_of(failure);
+                self.shared.console.error(&text);
+                return Reaction::GoOn;
+            }
+            self.not_prepared(command);
+            if !failure.cancelled && !failure.error.asks_for_retry() {
+                let why = format!("the server does not prepare the statement: {}", failure.error);
+                self.gave_up = Some(self.aborted(&why).why);
+                self.shared.aborted(self.identity.thread);
+                return Reaction::Abort;
+            }
         }
         let kind = match failure.error.state().as_str() {
             "40001" => FailureKind::Serialization,

@@ -27,7 +27,7 @@ pub(super) struct Sent {
 impl ScriptClient {
     /// Adds an SQL command to the request. In a pipeline the script goes on at once.
     pub(super) fn send(&mut self, sql: &Sql, request: &mut Request<'_>) -> Result<Option<Step>, Aborted> {
-        if self.shared.options.refuses_unset
+        if self.shared.options.strict
             && let Some(slot) = sql.first_unset(&self.variables)
         {
             let name = self.shared.names.name(slot);
@@ -93,6 +93,15 @@ impl ScriptClient {
         request.sync();
         (self.preparing, self.prepares_first) = (Some(command), true);
         true
+    }
+
+    /// The server has refused to prepare a command's statement, which is the command that fails.
+    pub(super) fn not_prepared(&mut self, command: usize) {
+        self.command = command;
+        if let Some(prepared) = self.prepared.get_mut(self.script).and_then(|script| script.get_mut(command))
+        {
+            *prepared = false;
+        }
     }
 
     pub(super) fn start_pipeline(
