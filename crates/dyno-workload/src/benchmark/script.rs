@@ -11,7 +11,7 @@ use super::{Baseline, Benchmark, BenchmarkError, Dataset, MeasuredSize, Progress
 use crate::pgbench::console::Console;
 use crate::pgbench::load::{LoadOptions, PgbenchLoad, WeightedScript};
 use crate::script::{
-    Kind, Names, Protocol, Script, ScriptError, Undefined, parse, parse_with_text, undefined,
+    Kind, Names, Protocol, Script, ScriptError, Undefined, changing_name, parse, parse_with_text, undefined,
 };
 
 /// Beginnings of statements that read, unless another word of them writes.
@@ -26,8 +26,8 @@ const WRITE: [&str; 12] = [
 pub struct SqlScript {
     name: String,
     text: String,
-    /// Variables and their values, in the order of the names.
-    defines: Vec<(String, String)>,
+    /// Variables and their values, by name.
+    defines: BTreeMap<String, String>,
     /// Those of them that no command uses.
     unused: Vec<String>,
 }
@@ -42,6 +42,11 @@ pub enum SqlScriptError {
         "{file}:{}: the variable :{} {}", .undefined.line, .undefined.name, what_to_do(.undefined)
     )]
     Undefined { file: String, undefined: Undefined },
+    #[error(
+        "{file}:{line}: :\"{name}\" is a name that each transaction may have otherwise, and a statement with parameters has one text: \
+         run with --protocol simple, or give the name by -D {name}=VALUE alone"
+    )]
+    ChangingName { file: String, name: String, line: u32 },
 }
 
 fn what_to_do(Undefined { name, nearest, later, .. }: &Undefined) -> String {
@@ -70,16 +75,28 @@ impl SqlScript {
     /// The text is no script, or a variable in it has no value where it is used.
     pub fn new(name: &str, text: &str, values: &BTreeMap<String, String>) -> Result<Self, SqlScriptError> {
         let mut names = Names::new();
-        let given: Vec<&str> = values.keys().map(String::as_str).collect();
-        let script = parse_with_text(name, text, Protocol::Simple, &mut names, &given)
+        let script = parse_with_text(name, text, Protocol::Simple, &mut names, values)
             .map_err(|error| SqlScriptError::Script(name.to_owned(), error))?;
         let file = || name.to_owned();
-        if let Some(undefined) = undefined(&script, &names, given) {
+        if let Some(undefined) = undefined(&script, &names, values.keys().map(String::as_str)) {
             return Err(SqlScriptError::Undefined { file: file(), undefined });
         }
         let unused = values.keys().filter(|name| names.find(name).is_none()).cloned().collect();
-        let defines = values.clone().into_iter().collect();
-        Ok(Self { name: file(), text: text.to_owned(), defines, unused })
+        Ok(Self { name: file(), text: text.to_owned(), defines: values.clone(), unused })
+    }
+
+    /// # Errors
+    /// It cannot be sent in this protocol.
+    pub fn check(&self, protocol: Protocol) -> Result<(), SqlScriptError> {
+        let mut names = Names::new();
+        let script = parse_with_text(&self.name, &self.text, Protocol::Simple, &mut names, &self.defines);
+        let script = script.map_err(|error| SqlScriptError::Script(self.name.clone(), error))?;
+        match changing_name(&script, &names).filter(|_| protocol != Protocol::Simple) {
+            Some((name, line)) => {
+                Err(SqlScriptError::ChangingName { file: self.name.clone(), name: name.to_owned(), line })
+            }
+            None => Ok(()),
+        }
     }
 
     /// The values that no command uses, by name.
@@ -118,13 +135,12 @@ impl SqlScript {
         (tries_max, seed): (u32, u64),
     ) -> Result<Box<dyn SeriesLoad>, BenchmarkError> {
         let mut names = Names::new();
-        let given: Vec<&str> = self.defines.iter().map(|(name, _)| name.as_str()).collect();
-        let script = parse_with_text(&self.name, &self.text, protocol, &mut names, &given)?;
+        let script = parse_with_text(&self.name, &self.text, protocol, &mut names, &self.defines)?;
         let name = self.name.clone();
         let texts = script.texts(&names);
         let scripts = vec![WeightedScript { script: Script { name, ..script }, weight: 1 }];
         let options = LoadOptions {
-            defines: self.defines.clone(),
+            defines: self.defines.clone().into_iter().collect(),
             strict: true,
             mode: protocol,
             clients,
@@ -219,7 +235,7 @@ impl Benchmark for ScriptsBenchmark {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::SqlScript;
+    use super::{Protocol, SqlScript};
 
     #[test]
     fn a_script_says_by_its_words_whether_it_writes() {
@@ -252,8 +268,26 @@ mod tests {
         let quoted = read("\\set aid 1\nSELECT to_char(ts, 'HH24:MI'), 'is:aidd';", &[]).unwrap_err();
         assert!(quoted.starts_with("./x.sql:2: the variable :aidd") && quoted.contains(":aid?"), "{quoted}");
         assert_eq!(read("SELECT to_char(ts, 'HH24:MI:SS'), '{\"a\":true}'::json;", &[]), Ok(()));
+        for quoted in ["SELECT 1,\n :'lan';", "SELECT\n * FROM :\"lan\";"] {
+            assert_eq!(read(quoted, &["lan"]), Ok(()));
+            let unset = read(quoted, &[]).unwrap_err();
+            assert!(unset.starts_with("./x.sql:2: the variable :lan has no value"), "{unset}");
+        }
         let values = ["len", "lenn"].map(|name| (name.to_owned(), "5".to_owned()));
-        let script = SqlScript::new("./x.sql", "SELECT :len;", &BTreeMap::from(values)).unwrap();
-        assert_eq!(script.unused(), ["lenn"]);
+        for used in ["SELECT :len;", "SELECT :'len';", "SELECT :\"len\";"] {
+            let script = SqlScript::new("./x.sql", used, &BTreeMap::from(values.clone())).unwrap();
+            assert_eq!(
+                (script.unused(), script.check(Protocol::Prepared)),
+                (&["lenn".to_owned()][..], Ok(()))
+            );
+        }
+        let changing = "\\set len 1\nSELECT :\"len\";";
+        let script = SqlScript::new("./x.sql", changing, &BTreeMap::new()).unwrap();
+        assert_eq!(script.check(Protocol::Simple), Ok(()));
+        let refused = script.check(Protocol::Extended).unwrap_err().to_string();
+        assert!(
+            refused.starts_with("./x.sql:2: :\"len\"") && refused.contains("--protocol simple"),
+            "{refused}"
+        );
     }
 }

@@ -23,6 +23,7 @@ use dyno_results::event::QueryAnswer;
 use crate::benchmark::{FailedQuery, NamedQuery, QueryUnderWay};
 
 pub use folder::{QueryFolder, QueryFolderError};
+pub(crate) use parameters::quoted_names;
 pub(crate) use text::{quoted, statements};
 
 use answers::{Answer, Answers};

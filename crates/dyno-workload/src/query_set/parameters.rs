@@ -65,8 +65,7 @@ pub(super) fn replace(
                 brackets = open_brackets(brackets, rest);
                 replaced += rest;
             }
-            Piece::Quoted if begins_parameter(&replaced) && is_quoted_name(piece) => {
-                let (quote, name) = (&piece[..1], &piece[1..piece.len() - 1]);
+            Piece::Quoted if let Some((quote, name)) = quoted_name(&replaced, piece) => {
                 let value = value_of(name, at - 1)?;
                 if value.contains('\\') {
                     return Err(not_replaced(name, at - 1, Why::Backslash));
@@ -101,6 +100,26 @@ fn parameter(code: &str, before: &str) -> Option<usize> {
         may_begin_behind(last) && name_length(&code[at + 1..]) > 0
     };
     colons.into_iter().find(is_one)
+}
+
+/// Of a piece in quotes that follows `before` the quote and the name of the parameter in it, where it is one.
+fn quoted_name<'p>(before: &str, piece: &'p str) -> Option<(&'p str, &'p str)> {
+    (begins_parameter(before) && is_quoted_name(piece)).then(|| (&piece[..1], &piece[1..piece.len() - 1]))
+}
+
+/// The parameters in quotes of a text, `:'name'` and `:"name"`: where each begins with its colon, its quote and its name.
+pub(crate) fn quoted_names(sql: &str, syntax: Syntax) -> Vec<(usize, &str, &str)> {
+    let mut at = 0;
+    let mut found = Vec::new();
+    for (kind, piece) in readable_pieces(sql, syntax) {
+        if kind == Piece::Quoted
+            && let Some((quote, name)) = quoted_name(&sql[..at], piece)
+        {
+            found.push((at - 1, quote, name));
+        }
+        at += piece.len();
+    }
+    found
 }
 
 /// Whether the text ends with the colon of a parameter.

@@ -8,6 +8,26 @@ use crate::c_numbers::leading_int;
 pub enum Operand {
     Text(Box<[u8]>),
     Variable(Slot),
+    /// The value in these quotes; of an SQL command that [`super::parse_with_text`] has read.
+    Quoted(Slot, Quote),
+}
+
+/// The quotes of psql's `:'name'` and `:"name"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quote {
+    /// Of a text.
+    Single,
+    /// Of a name.
+    Double,
+}
+
+impl Quote {
+    pub(super) fn sign(self) -> u8 {
+        match self {
+            Self::Single => b'\'',
+            Self::Double => b'"',
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +52,7 @@ pub fn sleep_us(
 ) -> Result<i64, EvaluateError> {
     let number = match amount {
         Operand::Text(text) => leading_int(text),
-        Operand::Variable(slot) => sleep_variable(*slot, variables, names)?,
+        Operand::Variable(slot) | Operand::Quoted(slot, _) => sleep_variable(*slot, variables, names)?,
     };
     Ok(i64::from(number)
         * match unit {
@@ -77,7 +97,7 @@ pub fn shell_command(
         }
         match word {
             Operand::Text(text) => out.extend_from_slice(text),
-            Operand::Variable(slot) => {
+            Operand::Variable(slot) | Operand::Quoted(slot, _) => {
                 if !variables.write_text(*slot, out) {
                     return Err(EvaluateError::UndefinedOperand {
                         command: command(),
@@ -112,6 +132,10 @@ impl Operand {
             }
             Operand::Text(text) => String::from_utf8_lossy(text).into(),
             Operand::Variable(slot) => format!(":{}", names.name(*slot)).into(),
+            Operand::Quoted(slot, quote) => {
+                let quote = char::from(quote.sign());
+                format!(":{quote}{}{quote}", names.name(*slot)).into()
+            }
         }
     }
 }

@@ -1,15 +1,23 @@
 //! A colon and a name in quotes or a comment: `to_char(ts, 'HH24:MI:SS')`. pgbench takes it for a variable, in simple mode only
-//! if one has that name; here it is text in every mode if none has.
+//! if one has that name; here it is text in every mode if none has. A colon before a name in quotes, `:'name'` or `:"name"`, is
+//! psql's, and pgbench sends it as it is; here it is the variable's value in these quotes.
 
-use super::undefined::{SET_BY_PGBENCH, nearest, sets};
+use std::collections::BTreeMap;
+
+use dyno_results::sql_text::Syntax;
+
+use super::sql::write_quoted;
+use super::undefined::{SET_BY_PGBENCH, in_operands, nearest, sets};
 use super::{
-    Command, Kind, Names, Operand, Protocol, Script, ScriptError, Slot, Sql, parse, parse::too_many,
+    Command, Kind, Names, Operand, Protocol, Quote, Script, ScriptError, Sql, parse, parse::too_many,
 };
-use crate::query_set::quoted;
+use crate::query_set::{quoted, quoted_names};
 
 /// What gives a script's variables their values.
 struct Given<'a> {
-    /// By `-D` and the script's commands.
+    /// By `-D`.
+    values: &'a BTreeMap<String, String>,
+    /// By the script's commands.
     names: Vec<&'a str>,
     /// The prefix of a `\gset` or `\aset`, and the text of its statement.
     results: Vec<(&'a str, String)>,
@@ -25,60 +33,118 @@ pub fn parse_with_text(
     text: &str,
     mode: Protocol,
     names: &mut Names,
-    given: &[&str],
+    given: &BTreeMap<String, String>,
 ) -> Result<Script, ScriptError> {
     let mut script = parse(name, text.as_bytes(), Protocol::Simple, names)?;
-    let given = Given::of(&script, names, given);
-    let as_text: Vec<Vec<bool>> =
-        script.commands.iter().map(|command| given.are_text(command, names)).collect();
-    for (command, as_text) in script.commands.iter_mut().zip(as_text) {
+    for command in &mut script.commands {
         if let Kind::Sql(sql) = &mut command.kind {
+            sql.pieces = with_quoted_names(sql, names).into();
+        }
+    }
+    let given = Given::of(&script, names, given);
+    let read: Vec<Option<Vec<Operand>>> =
+        script.commands.iter().map(|command| given.pieces(command, names)).collect();
+    for (command, pieces) in script.commands.iter_mut().zip(read) {
+        if let (Kind::Sql(sql), Some(pieces)) = (&mut command.kind, pieces) {
             let gset = sql.gset.take();
-            let pieces = std::mem::take(&mut sql.pieces).into_vec();
-            let pieces = pieces.into_iter().zip(as_text).map(|(piece, is_text)| match piece {
-                Operand::Variable(slot) if is_text => Operand::Text(written(slot, names).into()),
-                piece => piece,
-            });
-            let new = Sql::of_pieces(pieces.collect(), mode).ok_or_else(|| too_many(&command.first_line))?;
+            let new = Sql::of_pieces(pieces, mode).ok_or_else(|| too_many(&command.first_line))?;
             *sql = Sql { gset, ..new };
         }
     }
     Ok(script)
 }
 
+/// The first name of a script, read for the simple protocol, that each transaction may have otherwise, `:"name"`, and its line.
+#[must_use]
+pub fn changing_name<'n>(script: &Script, names: &'n Names) -> Option<(&'n str, u32)> {
+    script.commands.iter().find_map(|command| {
+        let Kind::Sql(sql) = &command.kind else { return None };
+        let at = sql.pieces.iter().position(|piece| matches!(piece, Operand::Quoted(_, Quote::Double)))?;
+        let (slot, further) = in_operands(&sql.pieces[..=at]).pop()?;
+        Some((names.name(slot), command.line.saturating_add(further)))
+    })
+}
+
+/// The pieces of a command, cut also at its names in quotes.
+fn with_quoted_names(sql: &Sql, names: &mut Names) -> Vec<Operand> {
+    let (text, places) = whole(sql, names);
+    let Ok(text) = str::from_utf8(&text) else { return sql.pieces.to_vec() };
+    let found = quoted_names(text, Syntax::POSTGRESQL);
+    let piece_of = |from: usize, to: usize| Operand::Text(text.as_bytes()[from..to].into());
+    let mut cut = Vec::new();
+    for (piece, begin) in sql.pieces.iter().zip(places) {
+        let Operand::Text(bytes) = piece else {
+            cut.push(piece.clone());
+            continue;
+        };
+        let (mut done, end) = (begin, begin + bytes.len());
+        for (at, quote, name) in found.iter().filter(|(at, ..)| (begin..end).contains(at)) {
+            if *at > done {
+                cut.push(piece_of(done, *at));
+            }
+            let quote = if *quote == "'" { Quote::Single } else { Quote::Double };
+            cut.push(Operand::Quoted(names.slot(name), quote));
+            done = at + 1 + name.len() + 2;
+        }
+        if end > done {
+            cut.push(piece_of(done, end));
+        }
+    }
+    cut
+}
+
 impl<'a> Given<'a> {
-    fn of(script: &'a Script, names: &'a Names, given: &[&'a str]) -> Self {
+    fn of(script: &'a Script, names: &'a Names, values: &'a BTreeMap<String, String>) -> Self {
         let set = script.commands.iter().filter_map(|command| sets(&command.kind));
         let result = |command: &'a Command| match &command.kind {
             Kind::Sql(sql @ Sql { gset: Some(gset), .. }) => Some((gset.prefix.as_str(), sql.written(names))),
             _ => None,
         };
         Self {
-            names: given.iter().copied().chain(set.map(|slot| names.name(slot))).collect(),
+            values,
+            names: set.map(|slot| names.name(slot)).collect(),
             results: script.commands.iter().filter_map(result).collect(),
         }
     }
 
-    /// Of each piece of a command whether it is text.
-    fn are_text(&self, command: &Command, names: &Names) -> Vec<bool> {
-        let Kind::Sql(sql) = &command.kind else { return Vec::new() };
+    /// The pieces of an SQL command, in which no variable is what stands in quotes, and none is in quotes that nothing changes.
+    fn pieces(&self, command: &Command, names: &Names) -> Option<Vec<Operand>> {
+        let Kind::Sql(sql) = &command.kind else { return None };
         let (text, places) = whole(sql, names);
         let quoted = str::from_utf8(&text).map(quoted).unwrap_or_default();
-        let is_text = |(piece, at): (&Operand, usize)| match piece {
-            Operand::Text(_) => true,
-            Operand::Variable(slot) => {
-                quoted.iter().any(|range| range.contains(&at)) && self.lacks(names.name(*slot))
+        let is_quoted = |at: usize| quoted.iter().any(|range| range.contains(&at));
+        let read = |(piece, at): (&Operand, usize)| match piece {
+            Operand::Variable(slot) if is_quoted(at) && self.lacks(names.name(*slot)) => {
+                Operand::Text([b":", names.bytes(*slot)].concat().into())
             }
+            Operand::Quoted(slot, quote) if let Some(value) = self.constant(names.name(*slot)) => {
+                let mut text = Vec::new();
+                write_quoted(value.as_bytes(), *quote, &mut text);
+                Operand::Text(text.into())
+            }
+            piece => piece.clone(),
         };
-        sql.pieces.iter().zip(places).map(is_text).collect()
+        Some(sql.pieces.iter().zip(places).map(read).collect())
+    }
+
+    /// The value of `-D`, unless a command may give another.
+    fn constant(&self, name: &str) -> Option<&String> {
+        self.values.get(name).filter(|_| !self.is_set(name))
+    }
+
+    /// Whether a command may give it a value.
+    fn is_set(&self, name: &str) -> bool {
+        self.names.contains(&name)
+            || self.results.iter().any(|(prefix, sql)| may_return(sql, name.strip_prefix(prefix)))
     }
 
     /// Whether nothing gives a variable of this name a value, nor one with a name that is like it.
     fn lacks(&self, name: &str) -> bool {
+        let mut known = self.values.keys().map(String::as_str).chain(self.names.iter().copied());
         !SET_BY_PGBENCH.contains(&name)
-            && !self.names.contains(&name)
-            && nearest(name, self.names.iter().copied()).is_none()
-            && !self.results.iter().any(|(prefix, sql)| may_return(sql, name.strip_prefix(prefix)))
+            && !self.values.contains_key(name)
+            && !self.is_set(name)
+            && nearest(name, &mut known).is_none()
     }
 }
 
@@ -96,14 +162,14 @@ fn whole(sql: &Sql, names: &Names) -> (Vec<u8>, Vec<usize>) {
         places.push(text.len());
         match piece {
             Operand::Text(piece) => text.extend_from_slice(piece),
-            Operand::Variable(slot) => text.extend_from_slice(&written(*slot, names)),
+            Operand::Variable(slot) => {
+                text.push(b':');
+                text.extend_from_slice(names.bytes(*slot));
+            }
+            Operand::Quoted(..) => text.extend_from_slice(piece.written(names).as_bytes()),
         }
     }
     (text, places)
-}
-
-fn written(slot: Slot, names: &Names) -> Vec<u8> {
-    [b":", names.bytes(slot)].concat()
 }
 
 #[cfg(test)]
@@ -113,8 +179,10 @@ mod tests {
 
     /// What is sent in the simple and the extended protocol, with 7 as the value of `x`.
     fn sent(text: &str) -> [String; 2] {
+        let given = [("given", "O'Neil \"x\""), ("path", "C:\\x"), ("x", "1")];
+        let given = given.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         let sql = |mode, names: &mut Names| {
-            let script = parse_with_text("x.sql", text, mode, names, &["given"]).unwrap();
+            let script = parse_with_text("x.sql", text, mode, names, &given).unwrap();
             let mut all = script.commands.into_iter().filter_map(|command| match command.kind {
                 Kind::Sql(sql) => Some(sql),
                 _ => None,
@@ -168,5 +236,37 @@ mod tests {
         ] {
             assert_eq!(sent(text)[1], expected);
         }
+    }
+
+    #[test]
+    fn a_name_in_quotes_behind_a_colon_is_its_value_in_these_quotes() {
+        for (text, expected) in [
+            // Nothing changes these.
+            ("SELECT :'given';", ["SELECT 'O''Neil \"x\"';"; 2]),
+            ("SELECT :\"given\";", ["SELECT \"O'Neil \"\"x\"\"\";"; 2]),
+            ("SELECT date :'given'::date;", ["SELECT date 'O''Neil \"x\"'::date;"; 2]),
+            ("SELECT :'path', :\"path\";", ["SELECT E'C:\\\\x', \"C:\\x\";"; 2]),
+            ("\\set x 1\nSELECT :'x', :x;", ["SELECT '7', 7;", "SELECT $1, $2;"]),
+            ("SELECT 1 AS x \\gset\nSELECT :'x'\n, :\"x\";", ["SELECT '7'\n, \"7\";", "SELECT $1\n, $2;"]),
+            // No parameters.
+            (
+                "SELECT a:'given', a::\"given\" -- :'given'\n;",
+                ["SELECT a:'given', a::\"given\" -- :'given'\n;"; 2],
+            ),
+            ("SELECT $$ :'given' $$, ':' 'given';", ["SELECT $$ :'given' $$, ':' 'given';"; 2]),
+        ] {
+            assert_eq!(sent(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_may_change_is_found() {
+        let found = |text: &str| {
+            let (mut names, given) = (Names::new(), [("t".to_owned(), "a".to_owned())].into());
+            let script = parse_with_text("x.sql", text, Protocol::Simple, &mut names, &given).unwrap();
+            changing_name(&script, &names).map(|(name, line)| format!("{name} {line}"))
+        };
+        assert_eq!(found("SELECT :'u'\n FROM :\"t\";"), None);
+        assert_eq!(found("\\set t 1\nSELECT 1,\n 2 FROM :\"t\";").as_deref(), Some("t 3"));
     }
 }

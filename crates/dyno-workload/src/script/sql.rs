@@ -1,7 +1,7 @@
 //! An SQL command: its text cut at the variables, as a query is sent in each of the modes.
 
 use super::names::{continues_name, starts_name};
-use super::{Names, Operand, Protocol, Slot, Variables};
+use super::{Names, Operand, Protocol, Quote, Slot, Variables};
 
 /// One SQL command: what is sent in one request.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,7 +45,8 @@ impl Sql {
         for piece in pieces {
             match piece {
                 Operand::Text(piece) => text.extend_from_slice(&piece),
-                Operand::Variable(slot) => {
+                // A parameter is a literal already; a name cannot be one.
+                Operand::Variable(slot) | Operand::Quoted(slot, _) => {
                     parameters.push(slot);
                     text.extend_from_slice(format!("${}", parameters.len()).as_bytes());
                 }
@@ -61,7 +62,7 @@ impl Sql {
     /// The first variable in it that has no value.
     pub(crate) fn first_unset(&self, variables: &Variables) -> Option<Slot> {
         let in_pieces = self.pieces.iter().filter_map(|piece| match piece {
-            Operand::Variable(slot) => Some(slot),
+            Operand::Variable(slot) | Operand::Quoted(slot, _) => Some(slot),
             Operand::Text(_) => None,
         });
         in_pieces.chain(&self.parameters).find(|slot| !variables.is_set(**slot)).copied()
@@ -85,9 +86,36 @@ impl Sql {
                         out.extend_from_slice(names.bytes(*slot));
                     }
                 }
+                Operand::Quoted(slot, quote) => {
+                    let begin = out.len();
+                    if variables.write_text(*slot, out) {
+                        let value = out.split_off(begin);
+                        write_quoted(&value, *quote, out);
+                    } else {
+                        out.extend_from_slice(piece.written(names).as_bytes());
+                    }
+                }
             }
         }
     }
+}
+
+/// Appends a value in quotes, as psql does: with a backslash in it a text has a form of its own, which servers read alike whatever
+/// their settings.
+pub(super) fn write_quoted(value: &[u8], quote: Quote, out: &mut Vec<u8>) {
+    let sign = quote.sign();
+    let has_escapes = quote == Quote::Single && value.contains(&b'\\');
+    if has_escapes {
+        out.push(b'E');
+    }
+    out.push(sign);
+    for byte in value {
+        if *byte == sign || (has_escapes && *byte == b'\\') {
+            out.push(*byte);
+        }
+        out.push(*byte);
+    }
+    out.push(sign);
 }
 
 /// Cuts a text at its variables: a single colon, and a name, wherever they stand, also between quotes.

@@ -77,12 +77,12 @@ fn uses(kind: &Kind) -> Vec<(Slot, u32)> {
     }
 }
 
-fn in_operands(operands: &[Operand]) -> Vec<(Slot, u32)> {
+pub(super) fn in_operands(operands: &[Operand]) -> Vec<(Slot, u32)> {
     let (mut lines, mut found) = (0, Vec::new());
     for operand in operands {
         match operand {
             Operand::Text(text) => lines += text.iter().filter(|byte| **byte == b'\n').count() as u32,
-            Operand::Variable(slot) => found.push((*slot, lines)),
+            Operand::Variable(slot) | Operand::Quoted(slot, _) => found.push((*slot, lines)),
         }
     }
     found

@@ -299,11 +299,15 @@ impl StreamPlan {
             None if several => last_part(&workload),
             None => usual,
         };
+        let protocol = *stream.protocol.get_or_insert_default();
+        if let LoadSource::Script(script) = &source {
+            script.check(protocol).map_err(|error| Failure::wrong(error.to_string()))?;
+        }
         Ok(Self {
             name,
             workload,
             source,
-            protocol: *stream.protocol.get_or_insert_default(),
+            protocol,
             tries_max: *stream
                 .max_tries
                 .insert(within("--max-tries", stream.max_tries, u32::MAX)?.unwrap_or(TRIES_DEFAULT)),

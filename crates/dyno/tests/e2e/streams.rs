@@ -168,6 +168,63 @@ fn a_variable_without_a_value_ends_a_script_and_is_told() {
     }
 }
 
+/// PostgreSQL refuses the execution too, and says there that the statement is not prepared, as it does behind a pooler.
+#[test]
+fn a_statement_that_cannot_be_prepared_ends_a_script_in_the_servers_own_words() {
+    let Some(server) = shared() else { return };
+    let target = database(&server, "not_prepared");
+    let home = Home::new();
+    for (sql, said) in [
+        (
+            "selec 1;",
+            ":1: the server does not prepare the statement: ERROR: syntax error at or near \"selec\" (SQLSTATE 42601)",
+        ),
+        (
+            "select 1;\n\nselect * from nowhere;",
+            ":3: the server does not prepare the statement: ERROR: relation \"nowhere\" does not exist (SQLSTATE 42P01)",
+        ),
+        (
+            "\\startpipeline\nselect 1;\nselect nothing;\n\\endpipeline",
+            ":3: the server does not prepare the statement: ERROR: column \"nothing\" does not exist (SQLSTATE 42703)",
+        ),
+    ] {
+        home.file("q.sql", sql);
+        let run =
+            ["run", "./q.sql", "--json", "--target", &target, "--warm-up", "0", "-T", "500ms", "-c", "2"];
+        let ran = home.dyno(&run).expect(2);
+        ran.says(&[&format!("a client cannot go on: ./q.sql{said}")]);
+        assert!(!ran.err.contains("26000") && !ran.err.contains("pooler"), "{}", ran.err);
+        let report = ran.report();
+        let code = said.rsplit_once("SQLSTATE ").unwrap().1.trim_end_matches(')');
+        assert_eq!(report.stage()["errors"], serde_json::json!({ code: 2 }), "{:#}", report.stage());
+        assert_eq!(report.stage()["clients_aborted"], 2, "{:#}", report.stage());
+    }
+}
+
+#[test]
+fn names_in_quotes_are_sent_as_psql_sends_them() {
+    let Some(server) = shared() else { return };
+    let target = database(&server, "quoted_names");
+    let home = Home::new();
+    let run = |sql: &str, more: &[&str]| {
+        home.file("q.sql", sql);
+        let brief =
+            ["run", "./q.sql", "--json", "--target", &target, "--warm-up", "0", "-T", "500ms", "-c", "1"];
+        home.dyno(&[&brief[..], more].concat())
+    };
+    let text = "SELECT 1 / (:'who' = E'O\\x27Neil \\\\')::int, 1 / (date :'day' > '2020-01-01')::int AS :\"who\";\n\
+                SELECT 'a b' AS pair \\gset\nSELECT 1 / (:'pair' = 'a b')::int;";
+    let values = ["-D", "who=O'Neil \\", "-D", "day=2021-02-03"];
+    for protocol in ["simple", "extended", "prepared"] {
+        let report = run(text, &[&values[..], &["--protocol", protocol]].concat()).expect(0).report();
+        assert_eq!(report.stage()["errors"], serde_json::json!({}), "{protocol}: {:#}", report.stage());
+    }
+    run(text, &values[..2]).expect(1).says(&["./q.sql:1: the variable :day has no value", "-D day=VALUE"]);
+    let changes = "SELECT 'pg_class' AS t \\gset\nSELECT count(*) FROM :\"t\";";
+    run(changes, &["--protocol", "simple"]).expect(0);
+    run(changes, &[]).expect(1).says(&["./q.sql:2: :\"t\"", "--protocol simple"]);
+}
+
 #[test]
 fn one_system_rises_while_the_other_is_held() {
     let (Some(postgres), Some(mysql)) = (shared(), mysql::shared(MysqlProduct::MariaDb)) else {
