@@ -16,18 +16,24 @@ pub(super) fn facts(settings: &SettingValues<'_>) -> SettingFacts {
     // A journal in memory is gone with the process, and what it had begun to change is not undone.
     let off = [says(SYNCHRONOUS, &["off"]), says(JOURNAL, &["off", "memory"])];
     let off: Vec<String> = off.into_iter().flatten().collect();
-    let relaxed = says(SYNCHRONOUS, &["normal"]);
-    let advice = if off.is_empty() {
-        relaxed.as_ref().map(|_| "name the target with ?synchronous=full")
-    } else {
-        Some("name the target with ?synchronous=full&journal_mode=wal")
+    let both = |synchronous: &[&str], journal: &[&str]| {
+        says(SYNCHRONOUS, synchronous)
+            .zip(says(JOURNAL, journal))
+            .map(|(synchronous, journal)| format!("{synchronous}, {journal}"))
     };
+    // To delete the journal is to commit, and only EXTRA waits until its directory is on the disk, too: a journal that comes back is
+    // rolled back.
+    let comes_back = both(&["full"], &["delete"]);
+    let relaxed = says(SYNCHRONOUS, &["normal"]).or(comes_back);
+    let advice = (!off.is_empty() || relaxed.is_some()).then_some(
+        "name the target with ?journal_mode=wal&synchronous=full, or with ?synchronous=extra for a journal that is deleted",
+    );
     let durable =
-        says(SYNCHRONOUS, &["full", "extra"]).zip(says(JOURNAL, &["delete", "truncate", "persist", "wal"]));
+        both(&["extra"], &["delete"]).or_else(|| both(&["full", "extra"], &["truncate", "persist", "wal"]));
     SettingFacts {
         crash_corrupts: off,
         crash_loses_last: relaxed.into_iter().collect(),
-        durable_by: durable.map(|(synchronous, journal)| format!("{synchronous}, {journal}")),
+        durable_by: durable,
         durability_advice: advice.map(str::to_owned),
         ..SettingFacts::default()
     }
@@ -64,7 +70,18 @@ mod tests {
     #[test]
     fn durability_follows_from_journal_and_syncs() {
         let durable = |journal, synchronous| with(journal, synchronous).durable_by;
-        assert_eq!(durable("delete", "full").as_deref(), Some("synchronous is full, journal_mode is delete"));
+        for (journal, synchronous) in
+            [("delete", "extra"), ("wal", "full"), ("truncate", "full"), ("persist", "full")]
+        {
+            let expected = format!("synchronous is {synchronous}, journal_mode is {journal}");
+            assert_eq!(durable(journal, synchronous), Some(expected));
+            assert!(with(journal, synchronous).crash_loses_last.is_empty());
+        }
+        let deleted = with("delete", "full");
+        assert_eq!(deleted.crash_loses_last, ["synchronous is full, journal_mode is delete"]);
+        assert!(
+            deleted.durable_by.is_none() && deleted.durability_advice.unwrap().contains("synchronous=extra")
+        );
         assert_eq!(durable("wal", "extra").as_deref(), Some("synchronous is extra, journal_mode is wal"));
         let relaxed = with("wal", "normal");
         assert_eq!(
