@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 pub use digest::{Decimals, Digest, Digester};
-pub use freedom::{Freedom, SAID};
+pub use freedom::{Freedom, Ordered, SAID};
 pub use kind::{Kind, write_element};
 use number::Number;
 
@@ -117,6 +117,8 @@ pub struct Rows<'a> {
     pub count: u64,
     /// Of all rows; `None` where it is not known.
     pub digest: Option<Digest>,
+    /// By the catalog no two rows have the same in the order of the query's LIMIT.
+    pub no_ties: bool,
 }
 
 impl Rows<'_> {
@@ -223,7 +225,7 @@ impl QueryAnswer {
             let (form, kinds, plain) = (self.digest_form, self.kinds.clone(), self.plain.clone());
             Digest { form, hash, columns, kinds, plain, late_decimals }
         });
-        Rows { first: &self.rows, kinds: &self.kinds, count: self.count, digest }
+        Rows { first: &self.rows, kinds: &self.kinds, count: self.count, digest, no_ties: self.no_ties }
     }
 }
 
@@ -417,7 +419,13 @@ mod tests {
         let expected = rows("A,1.5000;B,20;C,2020-01-02");
         let differs = |text: &str| {
             let found = rows(text);
-            let known = |rows| Rows { first: rows, kinds: &[], count: rows.len() as u64, digest: None };
+            let known = |rows| Rows {
+                first: rows,
+                kinds: &[],
+                count: rows.len() as u64,
+                digest: None,
+                no_ties: false,
+            };
             difference(&known(&expected), &known(&found), Tolerance::Engines)
         };
         assert_eq!(differs("A  ,1.5;B,20;C,2020-01-02 00:00:00"), None);
@@ -487,7 +495,8 @@ mod tests {
         assert!(same_value(&kept, &long("x"), Tolerance::Engines));
         assert!(!same_value(&kept, &long("y"), Tolerance::Engines));
         let rows = [vec![vec![long("x")]], vec![vec![long("y")]]];
-        let [one, other] = rows.each_ref().map(|first| Rows { first, kinds: &[], count: 1, digest: None });
+        let [one, other] =
+            rows.each_ref().map(|first| Rows { first, kinds: &[], count: 1, digest: None, no_ties: false });
         let differs = first_difference(&one, &other, Tolerance::Engines).unwrap();
         assert!(differs.len() < 3 * SHOWN_CHARS_MAX, "{differs}");
     }
@@ -601,7 +610,7 @@ mod tests {
             assert!(!same(kinds, one, other), "{kinds:?}: {one}, {other}");
         }
         // Each side by its own kinds, whichever has fewer rows.
-        let json = |first, kinds| Rows { first, kinds, count: 1, digest: None };
+        let json = |first, kinds| Rows { first, kinds, count: 1, digest: None, no_ties: false };
         let [one, other] = [[["{\"b\": 1}".to_owned()].to_vec()], [["{\"b\":1}".to_owned()].to_vec()]];
         let (text, json) = (json(&one, &[Text]), json(&other, &[Json]));
         assert_eq!(difference(&text, &json, Tolerance::Engines), None);

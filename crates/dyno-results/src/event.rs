@@ -749,6 +749,9 @@ pub struct QueryAnswer {
     /// not known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plain: Vec<bool>,
+    /// By the target's catalog no two rows have the same in the order of its LIMIT: a key of its table is among the keys of that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_ties: bool,
     /// Later answers to the same text that were others.
     pub changed: u64,
     /// Why a later answer, or a recorded one, is another and both may be right: what the text leaves open.

@@ -3,6 +3,7 @@
 
 use crate::connection::{Connection, QueryError, TextRow};
 use crate::inspect::known;
+use crate::product;
 
 /// A dialect's questions, each about the tables whose names `{names}` describes.
 #[derive(Debug)]
@@ -15,6 +16,9 @@ pub struct Catalog {
     pub described: Option<Describe>,
     /// Table, name, first column.
     pub indexes: &'static str,
+    /// Table, index, column: of the keys that no two rows share in any form, all of whose columns have a value in each row, and which
+    /// order texts as an ORDER BY does. `None` where keys are no promise.
+    pub unique_keys: Option<&'static str>,
     /// Table, column, the table referred to; those that the server trusts.
     pub foreign_keys: &'static str,
     /// What else of these names than a table may change tables, in one column: routines, other schemas, and triggers of the tables.
@@ -58,6 +62,13 @@ pub struct Index {
     pub table: String,
     pub name: String,
     pub first_column: String,
+}
+
+/// Columns by which no two rows of a table are the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UniqueKey {
+    pub table: String,
+    pub columns: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,6 +142,26 @@ pub fn indexes(connection: &mut Connection, names: Names<'_>) -> Result<Option<V
     let index = |row: &TextRow| Index { table: text(row, 0), name: text(row, 1), first_column: text(row, 2) };
     let sql = connection.dialect().catalog.indexes;
     known(ask(connection, sql, names, index).map(Some))
+}
+
+/// Their columns by which no two rows are the same, for each such key. None of a product that was never run: its keys may be no promise.
+///
+/// # Errors
+/// The session was lost.
+pub fn unique_keys(connection: &mut Connection, names: Names<'_>) -> Result<Vec<UniqueKey>, QueryError> {
+    let was_run = product::recognise(connection)?.product.is_some_and(|product| product.ran.is_some());
+    let Some(sql) = connection.dialect().catalog.unique_keys.filter(|_| was_run) else {
+        return Ok(Vec::new());
+    };
+    let row = |row: &TextRow| [0, 1, 2].map(|at| text(row, at));
+    let mut keys: Vec<(String, UniqueKey)> = Vec::new();
+    for [table, index, column] in known(ask(connection, sql, names, row).map(Some))?.unwrap_or_default() {
+        match keys.iter_mut().find(|(of, key)| *of == index && key.table == table) {
+            Some((_, key)) => key.columns.push(column),
+            None => keys.push((index, UniqueKey { table, columns: vec![column] })),
+        }
+    }
+    Ok(keys.into_iter().map(|(_, key)| key).collect())
 }
 
 /// Their foreign keys; `None` where the server has no such catalog.

@@ -216,6 +216,11 @@ pub trait SeriesLoad: Send + Sync {
         Vec::new()
     }
 
+    /// Of these queries no two rows tie in the order of their LIMIT, which is for how answers are compared.
+    fn set_without_ties(&self, queries: &[String]) {
+        let _ = queries;
+    }
+
     /// What its queries returned since this was last asked, where answers are compared. Nothing may move meanwhile.
     fn answers(&self) -> Vec<QueryAnswer> {
         Vec::new()

@@ -3,12 +3,14 @@
 
 mod calls;
 mod elements;
+mod ordered;
 mod statement;
 mod tokens;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use calls::{Kind, Place};
+pub use ordered::Ordered;
 use statement::Statement;
 use tokens::{Token, tokens};
 
@@ -178,7 +180,9 @@ impl Freedom {
     /// far as they are kept. `None` where they do not, or where that cannot be told.
     #[must_use]
     pub fn explains(&self, one: &Rows<'_>, other: &Rows<'_>) -> Option<String> {
-        let cut = self.cut.as_ref().filter(|cut| cut.rows.is_none_or(|rows| one.count >= rows));
+        // Where rows of the same data tie on the one side, they do on the other.
+        let may_tie = !one.no_ties && !other.no_ties;
+        let cut = self.cut.as_ref().filter(|cut| may_tie && cut.rows.is_none_or(|rows| one.count >= rows));
         let mut why: Vec<&str> = self.why.iter().map(String::as_str).chain(cut.map(|cut| cut.why)).collect();
         if why.is_empty() || (!self.any_count && one.count != other.count) {
             return None;

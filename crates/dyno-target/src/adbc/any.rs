@@ -71,6 +71,8 @@ static CATALOG: Catalog = Catalog {
               WHERE c.table_name {names} ORDER BY c.table_name, c.ordinal_position",
     described: None,
     indexes: "SELECT '', '', '' WHERE '' {names} AND 1 = 0",
+    // The standard tells them, and a database may not keep them.
+    unique_keys: None,
     foreign_keys: "SELECT '', '', '' WHERE '' {names} AND 1 = 0",
     indirect: None,
     bytes: None,

@@ -71,6 +71,8 @@ static CATALOG: Catalog = Catalog {
     described: None,
     // Those that leave parts of a table out find no row.
     indexes: "SELECT '', '', '' WHERE 0",
+    // Its primary key is an order.
+    unique_keys: None,
     foreign_keys: "SELECT '', '', '' WHERE 0",
     indirect: None,
     bytes: Some(

@@ -61,6 +61,7 @@ static CATALOG: Catalog = Catalog {
     described: Some(tables::described),
     // There are none.
     indexes: "SELECT '', '', '' WHERE false",
+    unique_keys: None,
     foreign_keys: "SELECT '', '', '' WHERE false",
     indirect: None,
     bytes: None,

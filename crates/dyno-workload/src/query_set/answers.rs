@@ -1,6 +1,6 @@
 //! What queries returned: the first answers of a load, and how often later ones to the same text were others.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use dyno_engine::workload::{Field, Row};
@@ -69,9 +69,9 @@ impl Answer {
         digester.end_row();
     }
 
-    fn known(&self) -> Rows<'_> {
+    fn known(&self, no_ties: bool) -> Rows<'_> {
         let digest = self.digester.as_ref().map(|digester| digester.digest().clone());
-        Rows { first: &self.rows, kinds: &self.kinds, count: self.count, digest }
+        Rows { first: &self.rows, kinds: &self.kinds, count: self.count, digest, no_ties }
     }
 }
 
@@ -87,7 +87,11 @@ fn kept(field: Field<'_>, kind: Kind, take: impl FnOnce(&str)) {
 
 /// The first answers of a load to each of its queries, by their places in the set.
 #[derive(Debug, Default)]
-pub(super) struct Answers(Mutex<BTreeMap<u16, Kept>>);
+pub(super) struct Answers {
+    kept: Mutex<BTreeMap<u16, Kept>>,
+    /// The queries of which no two rows tie in the order of their LIMIT.
+    without_ties: Mutex<BTreeSet<u16>>,
+}
 
 #[derive(Debug)]
 struct Kept {
@@ -101,18 +105,27 @@ struct Kept {
 }
 
 impl Answers {
+    pub(super) fn set_without_ties(&self, places: BTreeSet<u16>) {
+        *self.without_ties.lock().unwrap_or_else(PoisonError::into_inner) = places;
+    }
+
+    fn has_no_ties(&self, place: u16) -> bool {
+        self.without_ties.lock().unwrap_or_else(PoisonError::into_inner).contains(&place)
+    }
+
     /// Keeps the first answer to a query, and compares further ones to the same text with it.
     pub(super) fn keep(&self, query: &Query, found: Answer) {
         let Query { place, parameters, .. } = query;
         let sql = query.text();
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let no_ties = self.has_no_ties(*place);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         match kept.get_mut(place) {
             None => {
                 let parameters = parameters.clone();
                 kept.insert(*place, Kept { sql, parameters, answer: found, changed: 0, varies: None });
             }
             Some(first) if first.sql == sql => {
-                match answer::compare(&first.sql, &first.answer.known(), &found.known()) {
+                match answer::compare(&first.sql, &first.answer.known(no_ties), &found.known(no_ties)) {
                     Compared::Alike => {}
                     Compared::Varies(why) => first.varies = Some(why),
                     Compared::Other(_) => first.changed += 1,
@@ -124,7 +137,7 @@ impl Answers {
 
     /// As they are stored with the run, and forgotten. Nothing is said of whether they are right.
     pub(super) fn take(&self, names: &[String]) -> Vec<QueryAnswer> {
-        let kept = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let kept = std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
         let stored = |(place, kept): (u16, Kept)| {
             let Kept {
                 sql,
@@ -146,6 +159,7 @@ impl Answers {
                 columns: Some(digest.columns),
                 late_decimals: Some(digest.late_decimals),
                 plain: digest.plain,
+                no_ties: self.has_no_ties(place),
                 changed,
                 varies,
                 ..QueryAnswer::default()
@@ -190,7 +204,7 @@ mod tests {
             let mut answer = Answer::default();
             (0..=ROWS_KEPT).for_each(|_| answer.row(Row::from(&Texts(row) as &dyn Fields), false));
             let all = Digester::begin(&vec![answer.rows[0].clone(); ROWS_KEPT + 1], &[]);
-            assert_eq!(answer.known().digest.as_ref(), Some(all.digest()), "{row:?}");
+            assert_eq!(answer.known(false).digest.as_ref(), Some(all.digest()), "{row:?}");
         }
     }
 
@@ -212,9 +226,9 @@ mod tests {
         ] {
             let stored: usize = answer.rows.iter().flatten().map(String::len).sum();
             assert!((1..=BYTES_KEPT).contains(&stored) && (answer.rows.len() as u64) < answer.count);
-            let same = answer::difference(&answer.known(), &answer.known(), Tolerance::Engines);
+            let same = answer::difference(&answer.known(false), &answer.known(false), Tolerance::Engines);
             assert_eq!(same, None);
-            let differs = answer::difference(&answer.known(), &last.known(), Tolerance::Engines);
+            let differs = answer::difference(&answer.known(false), &last.known(false), Tolerance::Engines);
             assert!(differs.unwrap().ends_with("rows differ"));
         }
         let mut wide = Answer::default();
@@ -223,7 +237,7 @@ mod tests {
         for _ in 0..3 {
             wide.row(Row::from(&Texts(&values) as &dyn Fields), false);
         }
-        assert_eq!((wide.rows.len(), wide.count, wide.known().digest.is_some()), (0, 3, true));
+        assert_eq!((wide.rows.len(), wide.count, wide.known(false).digest.is_some()), (0, 3, true));
     }
 
     #[test]
@@ -249,8 +263,7 @@ mod tests {
 
     #[test]
     fn what_the_text_leaves_open_is_no_other_answer() {
-        let kept = |sql: &str, values: [&str; 2]| {
-            let answers = Answers::default();
+        let kept_of = |answers: Answers, sql: &str, values: [&str; 2]| {
             for value in values {
                 let query = Query::one(0, sql.to_owned(), QueryKind::Read);
                 answers.keep(&query, rows_of([value.to_owned()].into_iter()));
@@ -258,10 +271,16 @@ mod tests {
             let kept = answers.take(&["Q".to_owned()]);
             (kept[0].changed, kept[0].varies.clone())
         };
+        let kept = |sql: &str, values| kept_of(Answers::default(), sql, values);
         let why = "its LIMIT has no ORDER BY".to_owned();
         assert_eq!(kept("SELECT a FROM t LIMIT 1", ["1", "2"]), (0, Some(why)));
         assert_eq!(kept("SELECT a FROM t LIMIT 1", ["1", "1"]), (0, None));
         assert_eq!(kept("SELECT a FROM t ORDER BY a LIMIT 1", ["1", "2"]), (1, None));
+        let by_key = "SELECT a FROM t ORDER BY id LIMIT 1";
+        assert!(kept(by_key, ["1", "2"]).1.is_some());
+        let without_ties = Answers::default();
+        without_ties.set_without_ties([0].into());
+        assert_eq!(kept_of(without_ties, by_key, ["1", "2"]), (1, None));
     }
 
     #[test]

@@ -272,6 +272,10 @@ mod tests {
 
     fn folder(texts: &[(&str, &str)]) -> Result<QueryFolder, QueryFolderError> {
         with_values(texts, &[])
+    fn set_without_ties(&self, queries: &[String]) {
+        self.load.set_without_ties(queries);
+    }
+
     }
 
     fn with_values(texts: &[(&str, &str)], values: &[(&str, &str)]) -> Result<QueryFolder, QueryFolderError> {

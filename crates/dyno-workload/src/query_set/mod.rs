@@ -155,6 +155,13 @@ impl QueryLoad {
         queries.into_iter().filter_map(named).collect()
     }
 
+    /// Of these queries no two rows tie in the order of their LIMIT.
+    pub(crate) fn set_without_ties(&self, names: &[String]) {
+        let places =
+            (0..).zip(self.names.iter()).filter(|(_, name)| names.contains(name)).map(|(place, _)| place);
+        self.answers.set_without_ties(places.collect());
+    }
+
     /// What the queries returned first, for the last time.
     pub(crate) fn take_answers(&self) -> Vec<QueryAnswer> {
         self.answers.take(&self.names)

@@ -17,7 +17,8 @@ pub(super) fn validate(answer: &mut QueryAnswer) {
 fn wrong(number: u8, found: &QueryAnswer) -> Option<String> {
     let expected = of_specification(number);
     let digest = Some(Digester::begin(&expected, &found.kinds).digest().clone());
-    let expected = Rows { first: &expected, kinds: &[], count: expected.len() as u64, digest };
+    let expected =
+        Rows { first: &expected, kinds: &[], count: expected.len() as u64, digest, no_ties: false };
     if number != 11 {
         return answer::difference(&expected, &found.rows(), Tolerance::TPCH);
     }
@@ -27,7 +28,7 @@ fn wrong(number: u8, found: &QueryAnswer) -> Option<String> {
         let kept = key.char_indices().nth_back(1).map_or(0, |(at, _)| at);
         key.truncate(kept);
     }
-    let found = Rows { first: &rows, kinds: &[], count: found.count, digest: None };
+    let found = Rows { first: &rows, kinds: &[], count: found.count, digest: None, no_ties: false };
     answer::difference(&expected, &found, Tolerance::TPCH)
 }
 

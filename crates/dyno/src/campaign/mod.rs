@@ -19,6 +19,7 @@ pub(crate) mod stages;
 mod stream;
 mod system;
 pub(crate) mod target_server;
+mod ties;
 mod turns;
 mod verification;
 

@@ -20,7 +20,7 @@ use super::stages::{StageSubject, StageSum, Stages};
 use super::system::System;
 use super::target_server::TargetServer;
 use super::verification::{self, Verification};
-use super::{Context, cold, describe, hooks, plans, room};
+use super::{Context, cold, describe, hooks, plans, room, ties};
 use crate::failure::Failure;
 use crate::plan::{HookStage, LoadSource, PhasePlan, StreamPlan};
 
@@ -115,6 +115,8 @@ impl<'a> PhaseRun<'a> {
         let series = loads.iter().map(|load| Arc::clone(&load.series)).collect();
         let mut streams = Vec::new();
         for ((place, plan), load) in (0..).zip(plans).zip(loads) {
+            let queries = load.series.queries(seed(context, u64::from(place)));
+            load.series.set_without_ties(&ties::without(&mut system.server, &queries)?);
             streams.push(StreamRun::begin(context, system, phase, (place, plan), load, threads)?);
         }
         let cold_passes = (phase.cold && cold_passes).then_some(before);

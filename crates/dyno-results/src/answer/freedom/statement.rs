@@ -7,17 +7,17 @@ use super::tokens::Token;
 /// The outermost SELECT of a text, by the places of its tokens.
 pub(super) struct Statement<'a> {
     /// The items that it returns, each from where to where.
-    items: Vec<&'a [Token<'a>]>,
+    pub(super) items: Vec<&'a [Token<'a>]>,
     /// Where each begins.
     begins: Vec<usize>,
     pub(super) has_star: bool,
-    is_union: bool,
+    pub(super) is_union: bool,
     is_distinct: bool,
     /// The keys of a DISTINCT ON.
     distinct_on: Option<&'a [Token<'a>]>,
-    limit: Option<usize>,
-    group: Option<usize>,
-    order: Option<usize>,
+    pub(super) limit: Option<usize>,
+    pub(super) group: Option<usize>,
+    pub(super) order: Option<usize>,
 }
 
 impl<'a> Statement<'a> {
@@ -126,6 +126,9 @@ impl<'a> Statement<'a> {
             if has_comma { number(limit + 3) } else { number(limit + 1).or_else(|| number(limit + 2)) };
         let cut = |why, keys| Some(Cut { why, rows, has_offset: has_offset || has_comma, keys });
         let Some(order) = self.order else { return cut("its LIMIT has no ORDER BY", None) };
+        if self.orders_groups(tokens, order) {
+            return None;
+        }
         match self.columns_of_keys(tokens, order).into_iter().collect() {
             None => cut("rows may tie in the order of its LIMIT, whose keys are not all in the answer", None),
             keys => cut("rows may tie in the order of its LIMIT", keys),
@@ -139,19 +142,24 @@ impl<'a> Statement<'a> {
 
     /// The columns of the keys of an ORDER BY or a GROUP BY; `None` of a key that is in no column.
     fn columns_of_keys(&self, tokens: &[Token<'_>], clause: usize) -> Vec<Option<usize>> {
+        self.keys(tokens, clause).map(|key| self.column_of_key(key)).collect()
+    }
+
+    /// The keys of an ORDER BY or a GROUP BY, without their directions.
+    pub(super) fn keys<'t, 'k>(
+        &self,
+        tokens: &'t [Token<'k>],
+        clause: usize,
+    ) -> impl Iterator<Item = &'t [Token<'k>]> {
         let ends = ["having", "window", "order", "limit", "offset", "fetch", "for", "settings", "format"];
         let is_end = |token: &Token<'_>| token.depth == 0 && ends.iter().any(|word| token.is_word(word));
         let keys = tokens.get(clause + 2..).unwrap_or_default();
         let keys = &keys[..keys.iter().position(is_end).unwrap_or(keys.len())];
-        split(keys).map(|key| self.column_of_key(key)).collect()
+        split(keys).map(without_direction)
     }
 
     fn column_of_key(&self, key: &[Token<'_>]) -> Option<usize> {
-        let directions = ["asc", "desc", "nulls", "first", "last"];
-        let end = key
-            .iter()
-            .position(|token| token.depth == 0 && directions.iter().any(|word| token.is_word(word)));
-        let key = &key[..end.unwrap_or(key.len())];
+        let key = without_direction(key);
         if let [number] = key
             && let Ok(number) = number.text.parse::<usize>()
         {
@@ -161,19 +169,32 @@ impl<'a> Statement<'a> {
             return None;
         }
         self.items.iter().position(|item| {
-            let (expression, alias) = match item {
-                [expression @ .., by, alias] if by.is_word("as") => (expression, Some(alias)),
-                [expression @ .., alias] if !expression.is_empty() && alias.is_name() && !expression.ends_with_operator() => {
-                    (expression, Some(alias))
-                }
-                whole => (*whole, None),
-            };
+            let (expression, alias) = parts(item);
             let is_alias = alias.is_some_and(|alias| matches!(key, [name] if name.is_like(alias)));
             // `t.a` is shown as `a`.
             let is_column = matches!((expression, key), ([.., point, column], [name]) if point.text == "." && column.is_like(name));
             is_alias || is_column || (expression.len() == key.len() && expression.iter().zip(key).all(|(one, other)| one.is_like(other)))
         })
     }
+}
+
+/// The expression of an item, and its alias.
+pub(super) fn parts<'t, 'a>(item: &'t [Token<'a>]) -> (&'t [Token<'a>], Option<&'t Token<'a>>) {
+    match item {
+        [expression @ .., by, alias] if by.is_word("as") => (expression, Some(alias)),
+        [expression @ .., alias]
+            if !expression.is_empty() && alias.is_name() && !expression.ends_with_operator() =>
+        {
+            (expression, Some(alias))
+        }
+        whole => (whole, None),
+    }
+}
+
+fn without_direction<'t, 'a>(key: &'t [Token<'a>]) -> &'t [Token<'a>] {
+    let directions = ["asc", "desc", "nulls", "first", "last"];
+    let end = key.iter().position(|token| token.depth == 0 && token.is_one_of(&directions));
+    &key[..end.unwrap_or(key.len())]
 }
 
 type Items<'a> = (Vec<&'a [Token<'a>]>, Vec<usize>);

@@ -7,8 +7,13 @@ fn rows(text: &str) -> Vec<Vec<String>> {
 
 fn explained(sql: &str, one: &str, other: &str) -> Option<String> {
     let [one, other] = [rows(one), rows(other)];
-    let [one, other] =
-        [&one, &other].map(|rows| Rows { first: rows, kinds: &[], count: rows.len() as u64, digest: None });
+    let [one, other] = [&one, &other].map(|rows| Rows {
+        first: rows,
+        kinds: &[],
+        count: rows.len() as u64,
+        digest: None,
+        no_ties: false,
+    });
     let found = Freedom::of(sql).explains(&one, &other);
     assert_eq!(found, Freedom::of(sql).explains(&other, &one), "{sql}");
     found
@@ -293,7 +298,8 @@ fn an_aggregate_in_any_order_has_the_same_elements() {
 /// The first rows of a longer answer.
 fn explained_of_first(sql: &str, count: u64, one: &[String], other: &[String]) -> Option<String> {
     let [one, other] = [one, other].map(|rows_of| rows(&rows_of.join(";")));
-    let [one, other] = [&one, &other].map(|first| Rows { first, kinds: &[], count, digest: None });
+    let [one, other] =
+        [&one, &other].map(|first| Rows { first, kinds: &[], count, digest: None, no_ties: false });
     Freedom::of(sql).explains(&one, &other)
 }
 
@@ -329,4 +335,35 @@ fn answers_that_are_not_kept_whole_are_explained_as_far_as_they_are() {
         explained_of_first(long, 1, &[shortened(5000)], &[shortened(5000).replace("0123", "4567")]).is_some()
     );
     assert!(explained_of_first(long, 1, &[shortened(5000)], &[shortened(5001)]).is_none());
+}
+
+#[test]
+fn rows_that_cannot_tie_are_no_excuse() {
+    let [one, other] = [rows("1|x;2|y"), rows("1|x;2|z")];
+    let known = |first, no_ties| Rows { first, kinds: &[], count: 2, digest: None, no_ties };
+    let explained = |sql: &str, no_ties: [bool; 2]| {
+        Freedom::of(sql).explains(&known(&one, no_ties[0]), &known(&other, no_ties[1]))
+    };
+    for sql in ["SELECT id, v FROM t ORDER BY id LIMIT 2", "SELECT * FROM t ORDER BY id LIMIT 2"] {
+        assert!(explained(sql, [false; 2]).is_some(), "{sql}");
+        for no_ties in [[true; 2], [true, false], [false, true]] {
+            assert_eq!(explained(sql, no_ties), None, "{sql}");
+        }
+    }
+    // Of groups the text itself tells.
+    for sql in [
+        "SELECT a, max(v) AS m FROM t GROUP BY a ORDER BY a LIMIT 2",
+        "SELECT a, max(v) FROM t GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 2",
+        "SELECT t.a, max(v) FROM t GROUP BY t.a ORDER BY t.a DESC LIMIT 2",
+    ] {
+        assert_eq!(explained(sql, [false; 2]), None, "{sql}");
+    }
+    for sql in [
+        "SELECT a, max(v) FROM t GROUP BY a, b ORDER BY a LIMIT 2",
+        "SELECT lower(a) AS a, max(v) FROM t GROUP BY a ORDER BY a LIMIT 2",
+        "SELECT a, unnest(array_agg(v)) FROM t GROUP BY a ORDER BY a LIMIT 2",
+        "SELECT a, max(v) FROM t GROUP BY ROLLUP (a) ORDER BY a LIMIT 2",
+    ] {
+        assert!(explained(sql, [false; 2]).is_some(), "{sql}");
+    }
 }

@@ -36,10 +36,14 @@ impl Token<'_> {
         self.text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '\'' | '$'))
     }
 
+    /// Without its quotes.
+    pub(super) fn bare(&self) -> &str {
+        self.text.trim_matches(['"', '`'])
+    }
+
     /// Whether it is the same name, whatever its quotes, or the same.
     pub(super) fn is_like(self, other: &Self) -> bool {
-        let bare = |token: Self| token.text.trim_matches(['"', '`']);
-        self.text == other.text || (self.is_name() && bare(self).eq_ignore_ascii_case(bare(*other)))
+        self.text == other.text || (self.is_name() && self.bare().eq_ignore_ascii_case(other.bare()))
     }
 }
 

@@ -75,6 +75,16 @@ static CATALOG: Catalog = Catalog {
               UNION ALL SELECT table_name, constraint_name, constraint_column_names[1] FROM duckdb_constraints() \
               WHERE constraint_type IN ('PRIMARY KEY', 'UNIQUE') AND table_name {names} \
                     AND database_name = current_database() AND schema_name = current_schema()",
+    // Texts may be ordered by another collation than that of the key.
+    unique_keys: Some(
+        "SELECT table_name, constraint_index::VARCHAR, unnest(constraint_column_names) FROM duckdb_constraints() k \
+         WHERE constraint_type IN ('PRIMARY KEY', 'UNIQUE') AND table_name {names} \
+               AND database_name = current_database() AND schema_name = current_schema() \
+               AND NOT EXISTS (SELECT 1 FROM duckdb_columns() c \
+                               WHERE c.table_oid = k.table_oid AND c.database_oid = k.database_oid \
+                                     AND list_contains(k.constraint_column_names, c.column_name) \
+                                     AND (c.is_nullable OR c.data_type = 'VARCHAR'))",
+    ),
     foreign_keys: "SELECT table_name, constraint_column_names[1], referenced_table FROM duckdb_constraints() \
                    WHERE constraint_type = 'FOREIGN KEY' AND table_name {names} \
                          AND database_name = current_database() AND schema_name = current_schema()",

@@ -88,6 +88,13 @@ static CATALOG: Catalog = Catalog {
     described: None,
     indexes: "SELECT table_name, index_name, column_name FROM information_schema.statistics \
               WHERE table_schema = DATABASE() AND table_name {names} AND seq_in_index = 1",
+    unique_keys: Some(
+        "SELECT table_name, index_name, column_name FROM information_schema.statistics s \
+         WHERE table_schema = DATABASE() AND table_name {names} AND non_unique = 0 \
+               AND NOT EXISTS (SELECT 1 FROM information_schema.statistics o \
+                               WHERE o.table_schema = s.table_schema AND o.table_name = s.table_name \
+                                     AND o.index_name = s.index_name AND (o.nullable = 'YES' OR o.column_name IS NULL))",
+    ),
     foreign_keys: "SELECT table_name, column_name, referenced_table_name FROM information_schema.key_column_usage \
                    WHERE table_schema = DATABASE() AND table_name {names} AND referenced_table_name IS NOT NULL",
     indirect: Some(
