@@ -2,8 +2,10 @@
 //! Pure.
 
 mod block;
+mod commands;
 
 use block::Block;
+pub use commands::{Commands, client_command};
 
 /// What a product takes for quotes and comments, beside `'…'`, `"…"`, `E'…'` and `/* … */`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +21,8 @@ pub struct Syntax {
     pub dashes_need_blank: bool,
     /// Comments `/* … */` stand in each other.
     pub nests: bool,
+    /// What its client carries out itself.
+    pub commands: &'static Commands,
 }
 
 /// Where `#` begins a comment.
@@ -34,8 +38,13 @@ pub enum Hashes {
 
 impl Syntax {
     /// Of a product that is not known.
-    pub const ANY: Self =
-        Self { backticks: true, hashes: Hashes::OnOwnLine, nests: false, ..Self::POSTGRESQL };
+    pub const ANY: Self = Self {
+        backticks: true,
+        hashes: Hashes::OnOwnLine,
+        nests: false,
+        commands: &Commands::NONE,
+        ..Self::POSTGRESQL
+    };
     pub const POSTGRESQL: Self = Self {
         backslashes: false,
         backticks: false,
@@ -43,6 +52,7 @@ impl Syntax {
         hashes: Hashes::Nowhere,
         dashes_need_blank: false,
         nests: true,
+        commands: &Commands::BACKSLASH,
     };
     pub const MYSQL: Self = Self {
         backslashes: true,
@@ -51,8 +61,9 @@ impl Syntax {
         hashes: Hashes::Anywhere,
         dashes_need_blank: true,
         nests: false,
+        commands: &Commands::MYSQL,
     };
-    pub const SQLITE: Self = Self { dollars: false, ..Self::ANY };
+    pub const SQLITE: Self = Self { dollars: false, commands: &Commands::POINT, ..Self::ANY };
 
     /// A setting of the server may decide over backslashes.
     #[must_use]

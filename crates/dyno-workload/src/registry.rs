@@ -83,7 +83,7 @@ impl Selection {
             return Err(CannotRun::Elsewhere {
                 workloads,
                 runs_on: family.listed().runs_on,
-                target: *target,
+                target: Box::new(*target),
             });
         }
         if let Some((others, said)) = options.foreign(family) {
@@ -227,7 +227,7 @@ pub enum CannotRun {
     #[error("{one} and {other} are on different data: a run has the workloads of one family")]
     TwoFamilies { one: String, other: String },
     #[error("{workloads} runs on {} only", enumerated(runs_on.iter().map(ToString::to_string).collect()))]
-    Elsewhere { workloads: String, runs_on: &'static [&'static str], target: Capabilities },
+    Elsewhere { workloads: String, runs_on: &'static [&'static str], target: Box<Capabilities> },
     #[error("{said} {} for {others}; {family} takes {own}", if said.contains(' ') { "are" } else { "is" })]
     Foreign { others: String, said: String, family: &'static str, own: String },
     #[error(transparent)]

@@ -1,6 +1,6 @@
 //! What can be told of SQL without its grammar: what its first word does.
 
-use dyno_results::sql_text::{Syntax, behind_comments};
+use dyno_results::sql_text::{Commands, Syntax, behind_comments};
 
 /// What a statement answers with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +59,8 @@ fn first_word(sql: &str) -> &str {
 }
 
 /// DuckDB's, which has PostgreSQL's grammar, and the backticks of others.
-pub(super) const SYNTAX: Syntax = Syntax { backticks: true, ..Syntax::POSTGRESQL };
+pub(super) const SYNTAX: Syntax =
+    Syntax { backticks: true, commands: &Commands::POINT, ..Syntax::POSTGRESQL };
 
 #[cfg(test)]
 mod tests {

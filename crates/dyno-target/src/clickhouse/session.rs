@@ -10,7 +10,7 @@ use std::time::Duration;
 use dyno_engine::driver::{
     Batch, CancelSession, DriverSession, Executed, Operation, RowSink, SessionProgress, Statement, Value,
 };
-use dyno_results::sql_text::{Hashes, Syntax};
+use dyno_results::sql_text::{Commands, Hashes, Syntax};
 use dyno_wire::server_error::{DriverError, DriverErrorKind};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -26,8 +26,13 @@ use crate::settings::url::encode;
 use crate::sql_text as text;
 
 /// What of a text of several statements is quoted.
-pub(super) const SYNTAX: Syntax =
-    Syntax { dollars: true, hashes: Hashes::BeforeBlank, dashes_need_blank: false, ..Syntax::MYSQL };
+pub(super) const SYNTAX: Syntax = Syntax {
+    dollars: true,
+    hashes: Hashes::BeforeBlank,
+    dashes_need_blank: false,
+    commands: &Commands::BACKSLASH,
+    ..Syntax::MYSQL
+};
 
 /// How rows come back.
 const FORMAT: &str = "default_format=TabSeparatedWithNamesAndTypes";

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use dyno_engine::driver::{Batch, CancelSession, DriverSession, Executed, Operation, RowSink, Statement};
-use dyno_results::sql_text::Syntax;
+use dyno_results::sql_text::{Commands, Syntax};
 use dyno_wire::server_error::{DriverError, DriverErrorKind};
 
 use super::error::{NOT_HIVE, cancelled, checked, other, said};
@@ -22,7 +22,7 @@ use crate::interruption;
 use crate::sql_text as text;
 
 /// What of a text of several statements is quoted.
-pub(super) const SYNTAX: Syntax = Syntax { backslashes: true, ..Syntax::SQLITE };
+pub(super) const SYNTAX: Syntax = Syntax { backslashes: true, commands: &Commands::SPARK, ..Syntax::SQLITE };
 
 /// To connect, and to answer a login.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);

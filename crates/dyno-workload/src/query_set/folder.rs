@@ -7,7 +7,7 @@ use std::sync::Arc;
 use dyno_engine::workload::Workload;
 use dyno_results::answer;
 use dyno_results::event::QueryAnswer;
-use dyno_results::sql_text::{Syntax, directives};
+use dyno_results::sql_text::{Syntax, client_command, directives};
 use dyno_target::connection::Connection;
 use thiserror::Error;
 
@@ -60,6 +60,27 @@ pub enum QueryFolderError {
         answer::SAID[0], answer::SAID[1]
     )]
     Said { file: String, said: String },
+    #[error(
+        "{file}.sql has `{command}` in line {line}, which the product's own client carries out and no server understands: {}",
+        instead_of(.command)
+    )]
+    Command { file: String, line: usize, command: String },
+}
+
+/// What to do in place of a client's command.
+fn instead_of(command: &str) -> &'static str {
+    let word = command.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
+    match word.as_str() {
+        "delimiter" => {
+            "leave it out, and end each statement with a semicolon: the body of a routine is read up to its END"
+        }
+        "\\set" | ".param" | ".parameter" => "give a parameter its value with -D NAME=VALUE",
+        "source" | "\\." | "\\i" | "\\ir" | ".read" => "write the statements of that file here",
+        "\\copy" | ".import" | "system" | "\\!" | ".shell" | ".system" => {
+            "do it before the run, for example with --before"
+        }
+        _ => "leave it out, or write in SQL what it does",
+    }
 }
 
 impl QueryFolder {
@@ -169,6 +190,10 @@ impl QueryFile<'_> {
         own: &OwnValues<'_>,
         used: &mut BTreeSet<String>,
     ) -> Result<Query, QueryFolderError> {
+        if let Some((at, command)) = client_command(self.text, self.syntax) {
+            let (file, line, command) = (self.name.clone(), self.line(at), command.to_owned());
+            return Err(QueryFolderError::Command { file, line, command });
+        }
         let mut statements = Vec::new();
         let mut parameters = BTreeSet::new();
         for sql in text::bare_statements(self.text, self.syntax) {
@@ -186,11 +211,15 @@ impl QueryFile<'_> {
         Ok(Query { place, setting: None, statements, parameters, any_rows: false })
     }
 
+    fn line(&self, at: usize) -> usize {
+        self.text[..at].matches('\n').count() + 1
+    }
+
     /// A statement of it with values, which must leave it one.
     fn replaced(&self, sql: &str, values: &BTreeMap<String, String>) -> Result<Replaced, QueryFolderError> {
         let replaced = parameters::replace(sql, values, self.syntax).map_err(|not| {
             let before = sql.as_ptr() as usize - self.text.as_ptr() as usize + not.at;
-            let line = self.text[..before].matches('\n').count() + 1;
+            let line = self.line(before);
             let (file, name) = (self.name.clone(), not.name);
             match not.why {
                 Why::NoValue => QueryFolderError::NoValue { file, line, name },
@@ -243,6 +272,10 @@ impl SeriesLoad for FolderLoad {
         self.load.of_first_client(seed)
     }
 
+    fn set_without_ties(&self, queries: &[String]) {
+        self.load.set_without_ties(queries);
+    }
+
     fn answers(&self) -> Vec<QueryAnswer> {
         self.load.take_answers()
     }
@@ -272,10 +305,6 @@ mod tests {
 
     fn folder(texts: &[(&str, &str)]) -> Result<QueryFolder, QueryFolderError> {
         with_values(texts, &[])
-    fn set_without_ties(&self, queries: &[String]) {
-        self.load.set_without_ties(queries);
-    }
-
     }
 
     fn with_values(texts: &[(&str, &str)], values: &[(&str, &str)]) -> Result<QueryFolder, QueryFolderError> {
@@ -323,6 +352,31 @@ mod tests {
         assert_eq!(sql("select 'dyno: compare nothing'").unwrap(), "select 'dyno: compare nothing'");
         let refused = sql("-- dyno: compare nothing\nselect 1").unwrap_err().to_string();
         assert!(refused.starts_with("a.sql has the comment `dyno: compare nothing`"), "{refused}");
+    }
+
+    #[test]
+    fn a_command_of_a_client_is_refused_where_that_client_would_carry_it_out() {
+        let refused = |text: &str, syntax| {
+            let texts = [("a".to_owned(), text.to_owned())].into();
+            QueryFolder::new(&texts, &BTreeMap::new(), &[Syntax::ANY, syntax])
+                .map(|_| ())
+                .map_err(|it| it.to_string())
+        };
+        for (text, syntax, said, help) in [
+            (
+                "-- p\nDELIMITER //\nselect 1 //",
+                Syntax::MYSQL,
+                "a.sql has `DELIMITER //` in line 2",
+                "its END",
+            ),
+            ("select 1;\n\\set n 5", Syntax::POSTGRESQL, "a.sql has `\\set n 5` in line 2", "-D NAME=VALUE"),
+            (".mode csv\nselect 1", Syntax::SQLITE, "a.sql has `.mode csv` in line 1", "leave it out"),
+            ("\\copy t from 'x'", Syntax::POSTGRESQL, "a.sql has `\\copy t from 'x'` in line 1", "--before"),
+        ] {
+            let why = refused(text, syntax).unwrap_err();
+            assert!(why.starts_with(said) && why.contains(help), "{why}");
+            assert_eq!(refused(text, Syntax::ANY), Ok(()));
+        }
     }
 
     #[test]
