@@ -13,7 +13,7 @@ use std::sync::Arc;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{CertificateError, ClientConfig, RootCertStore, SupportedProtocolVersion, version};
+use rustls::{CertificateError, ClientConfig, OtherError, RootCertStore, SupportedProtocolVersion, version};
 
 use verifier::{ServerCheck, Verifier};
 
@@ -161,9 +161,17 @@ impl TlsSettings {
     /// checks.
     fn verifier(&self, provider: &CryptoProvider) -> Result<Verifier, TlsFileError> {
         let algorithms = provider.signature_verification_algorithms;
-        let trusted = match &self.roots {
-            RootCertificates::File(file) => read_certificates("root certificate", file)?,
-            RootCertificates::System => system_roots()?,
+        let (trusted, roots) = match &self.roots {
+            RootCertificates::File(file) => {
+                let trusted = read_certificates(ROOTS_WHAT, file)?;
+                let roots = root_store(ROOTS_WHAT, file, &trusted)?;
+                (trusted, roots)
+            }
+            RootCertificates::System => {
+                let (trusted, mut roots) = (system_roots()?, RootCertStore::empty());
+                roots.add_parsable_certificates(trusted.iter().cloned());
+                (trusted, roots)
+            }
             RootCertificates::None { .. } if matches!(self.mode, SslMode::Prefer | SslMode::Require) => {
                 return Ok(Verifier::new(
                     RootCertStore::empty(),
@@ -176,15 +184,6 @@ impl TlsSettings {
                 return Err(TlsFileError::NoRoots { mode: self.mode.name(), looked_at: looked_at.clone() });
             }
         };
-        let mut roots = RootCertStore::empty();
-        let (added, _) = roots.add_parsable_certificates(trusted.iter().cloned());
-        if added == 0
-            && let RootCertificates::File(file) = &self.roots
-        {
-            let reason =
-                "none of its certificates can be used as a root (X.509 version 3 is needed)".to_owned();
-            return Err(TlsFileError::Malformed { what: "root certificate", file: file.clone(), reason });
-        }
         let check =
             if self.mode == SslMode::VerifyFull { ServerCheck::ChainAndName } else { ServerCheck::Chain };
         Ok(Verifier::new(roots, trusted, check, algorithms))
@@ -199,12 +198,12 @@ pub(crate) fn reason(error: &rustls::Error) -> String {
     }
 }
 
-/// Why a certificate is refused; the library names a cause of its own by its variants.
+/// Why a certificate is refused.
 pub(crate) fn certificate_reason(error: &CertificateError) -> String {
     match error {
         CertificateError::UnknownIssuer => "no trusted authority has signed it".to_owned(),
         CertificateError::BadSignature => "its signature is not that of its authority".to_owned(),
-        CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
+        CertificateError::Other(other) if is_an_authoritys_own(other) => {
             "it is self-signed as an authority (CA:TRUE), and such a certificate is not accepted as a server's own: \
              let that authority sign another one for the server, or make it with -addext basicConstraints=CA:FALSE"
                 .to_owned()
@@ -213,22 +212,38 @@ pub(crate) fn certificate_reason(error: &CertificateError) -> String {
     }
 }
 
+/// Whether a server shows the certificate of an authority as its own.
+fn is_an_authoritys_own(error: &OtherError) -> bool {
+    matches!(error.0.downcast_ref(), Some(webpki::Error::CaUsedAsEndEntity))
+}
+
+/// The system's authorities, or those of the file that the variable names: one that cannot be used is no reason to look elsewhere.
 pub(crate) fn system_roots() -> Result<Vec<CertificateDer<'static>>, TlsFileError> {
-    let found = rustls_native_certs::load_native_certs();
-    if let Some(file) = std::env::var_os(ROOTS_VARIABLE).filter(|_| found.certs.is_empty()) {
+    if let Some(file) = std::env::var_os(ROOTS_VARIABLE) {
         let file = PathBuf::from(file);
-        read_certificates(ROOTS_VARIABLE_WHAT, &file)?;
-        return Err(TlsFileError::Malformed {
-            what: ROOTS_VARIABLE_WHAT,
-            file,
-            reason: "none of its certificates can be read".to_owned(),
-        });
+        root_store(ROOTS_VARIABLE_WHAT, &file, &read_certificates(ROOTS_VARIABLE_WHAT, &file)?)?;
     }
+    let found = rustls_native_certs::load_native_certs();
     if found.certs.is_empty() {
         let reason = found.errors.first().map_or_else(String::new, |error| format!(" ({error})"));
         return Err(TlsFileError::NoSystemRoots { reason });
     }
     Ok(found.certs)
+}
+
+/// The certificates of a file as roots; at least one must be of use.
+fn root_store(
+    what: &'static str,
+    file: &Path,
+    certificates: &[CertificateDer<'static>],
+) -> Result<RootCertStore, TlsFileError> {
+    let mut roots = RootCertStore::empty();
+    let (added, _) = roots.add_parsable_certificates(certificates.iter().cloned());
+    if added == 0 {
+        let reason = "none of its certificates can be used as a root (X.509 version 3 is needed)".to_owned();
+        return Err(TlsFileError::Malformed { what, file: file.to_owned(), reason });
+    }
+    Ok(roots)
 }
 
 fn read_certificates(what: &'static str, file: &Path) -> Result<Vec<CertificateDer<'static>>, TlsFileError> {
@@ -247,6 +262,7 @@ fn read_certificates(what: &'static str, file: &Path) -> Result<Vec<CertificateD
 /// Names a file of trusted certificates instead of the system's.
 const ROOTS_VARIABLE: &str = "SSL_CERT_FILE";
 const ROOTS_VARIABLE_WHAT: &str = "file of root certificates that SSL_CERT_FILE names";
+const ROOTS_WHAT: &str = "root certificate";
 const KEY: &str = "key";
 
 /// Only its owner may read a key; one of root's may be readable by its group, as libpq allows.
@@ -278,4 +294,23 @@ fn read_key(file: &Path) -> Result<PrivateKeyDer<'static>, TlsFileError> {
         file: file.to_owned(),
         reason: error.to_string(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_authoritys_own_certificate_is_told_by_the_type_of_the_error() {
+        let reason = |error: OtherError| certificate_reason(&CertificateError::Other(error));
+        let own = reason(OtherError(Arc::new(webpki::Error::CaUsedAsEndEntity)));
+        assert!(own.starts_with("it is self-signed as an authority"), "{own}");
+        for other in [
+            OtherError(Arc::new(webpki::Error::EndEntityUsedAsCa)),
+            OtherError(Arc::new(io::Error::other("CaUsedAsEndEntity"))),
+        ] {
+            let said = reason(other);
+            assert!(!said.contains("self-signed"), "{said}");
+        }
+    }
 }

@@ -11,7 +11,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-use super::common_name;
+use super::{common_name, is_an_authoritys_own};
 
 /// How much of a certificate is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,8 +51,9 @@ impl Verifier {
         match verify_server_cert_signed_by_trust_anchor(parsed, &self.roots, intermediates, now, algorithms) {
             // `openssl req -x509` makes a certificate that is its own authority; webpki takes none of those for
             // a server's. Dates were checked before this error arises.
-            Err(Error::InvalidCertificate(CertificateError::Other(_)))
-                if self.trusted.iter().any(|root| root.as_ref() == certificate.as_ref()) =>
+            Err(Error::InvalidCertificate(CertificateError::Other(why)))
+                if is_an_authoritys_own(&why)
+                    && self.trusted.iter().any(|root| root.as_ref() == certificate.as_ref()) =>
             {
                 Ok(())
             }

@@ -29,6 +29,35 @@ fn what_was_mistyped_is_answered_with_the_nearest_right_one() {
     }
 }
 
+/// Nobody is asked: without authorities no server could be trusted.
+#[test]
+fn a_file_of_authorities_that_is_none_is_named_with_its_variable() {
+    let home = Home::new();
+    let broken = "-----BEGIN CERTIFICATE-----\nbm8gY2VydGlmaWNhdGU=\n-----END CERTIFICATE-----\n";
+    for (name, text, why) in [
+        ("missing.pem", None, "No such file"),
+        ("empty.pem", Some(""), "it holds no certificate"),
+        ("odd.pem", Some("no PEM\n"), "it holds no certificate"),
+        ("broken.pem", Some(broken), "none of its certificates can be used"),
+    ] {
+        let file = home.path(name);
+        if let Some(text) = text {
+            home.file(name, text);
+        }
+        for target in [
+            format!("postgres://{NOBODY}/x?sslmode=verify-full&sslrootcert=system"),
+            format!("mysql://{NOBODY}/x?ssl-mode=VERIFY_CA"),
+            format!("clickhouses://{NOBODY}/x"),
+        ] {
+            let run = ["run", "tpch", "--target", &target];
+            let mut command = home.command(&run);
+            command.env("SSL_CERT_FILE", &file);
+            let ended = Ended::of(command, &run).expect(1);
+            ended.says(&["SSL_CERT_FILE", &file.display().to_string(), why]);
+        }
+    }
+}
+
 /// As for `dyno … 2>&1 | head`, when `head` has ended.
 #[test]
 fn an_error_that_nobody_reads_keeps_its_exit_status() {
