@@ -16,7 +16,7 @@ use dyno_engine::error::SessionError;
 use dyno_engine::request::{QueryKind, Request, Statement};
 use dyno_engine::workload::{
     Answer as Answered, Client, ClientIdentity, EndedTransaction, Reaction, Reply, StatementFailure,
-    StatementId, Step, TransactionType, Workload,
+    StatementId, Step, TransactionStatus, TransactionType, Workload,
 };
 use dyno_results::event::QueryAnswer;
 
@@ -237,7 +237,7 @@ impl Client for QueryClient {
         self.sent = 0;
     }
 
-    fn next(&mut self, _: Option<&Answered>, request: &mut Request<'_>) -> Step {
+    fn next(&mut self, answer: Option<&Answered>, request: &mut Request<'_>) -> Step {
         let query = &self.queries[self.at];
         let Some((text, kind)) = query.request(self.sent) else { return Step::Done };
         request.query(text.as_bytes());
@@ -246,7 +246,13 @@ impl Client for QueryClient {
             request.keep_rows();
         }
         self.sent += 1;
-        Step::Send
+        // In a transaction of the query's own only what ends it makes anything durable.
+        let is_within = answer.is_some_and(|answer| answer.status != TransactionStatus::Idle);
+        match kind {
+            QueryKind::Read => Step::Send,
+            QueryKind::Write if is_within => Step::Send,
+            QueryKind::Write | QueryKind::Other => Step::SendCommit,
+        }
     }
 
     fn reply(&mut self, part: Reply<'_>) {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::home::{Home, wait_until};
 use crate::mysql;
 use crate::report::Report;
-use crate::server::{database, prefixed, shared, value};
+use crate::server::{NOBODY, database, prefixed, shared, value};
 
 const SALES: &str = "CREATE TABLE sales (id INTEGER PRIMARY KEY, region VARCHAR(9), amount NUMERIC(9, 2)); \
                      INSERT INTO sales VALUES (1, 'north', 10.50), (2, 'north', 2), (3, 'south', 7.25)";
@@ -599,6 +599,166 @@ fn a_query_that_runs_out_of_memory_is_told_and_the_others_go_on() {
         assert!(notices.contains("large failed: out of memory: "), "{notices}");
         assert!(notices.contains("its memory limit"), "{notices}");
     }
+}
+
+/// By what the rows of a LIMIT are ordered decides whether they may tie, as each product's catalog says.
+#[test]
+fn rows_in_the_order_of_a_key_do_not_tie() {
+    let home = Home::new();
+    let own = "CREATE TABLE keyed (id INTEGER PRIMARY KEY, a INTEGER NOT NULL, b INTEGER, c INTEGER NOT NULL, d INTEGER NOT NULL, v INTEGER, \
+             UNIQUE (a), UNIQUE (b), UNIQUE (c, d)); \
+             INSERT INTO keyed VALUES (1, 1, 1, 1, 1, 10), (2, 2, 2, 1, 2, 20), (3, 3, 3, 2, 1, 30)";
+    let queries: Vec<(String, String, bool)> =
+        [("id", true), ("a DESC", true), ("v, d, c", true), ("b", false), ("c", false), ("v", false)]
+            .iter()
+            .enumerate()
+            .map(|(at, (order, expected))| {
+                (format!("q{at}"), format!("SELECT v FROM keyed k ORDER BY {order} LIMIT 2"), *expected)
+            })
+            .collect();
+    let texts: Vec<(&str, &str)> =
+        queries.iter().map(|(name, sql, _)| (name.as_str(), sql.as_str())).collect();
+    let queries_named = folder(&home, "keys", &texts);
+    let mut targets = vec![sqlite(&home, own)];
+    targets.extend(shared().map(|server| {
+        let target = database(&server, "keyed");
+        value(&server, "keyed", own);
+        target
+    }));
+    let maria = mysql::shared(MysqlProduct::MariaDb);
+    targets.extend(maria.map(|server| {
+        let target = mysql::database(&server, "keyed");
+        server.sql(&format!("USE {}; {own}", prefixed("keyed")));
+        target
+    }));
+    let duck = home.path("keyed.db");
+    if let Some(library) = duckdb_library() {
+        let target = format!("duckdb:{}?driver={}", duck.display(), library.display());
+        let tables = folder(&home, "tables", &[("all", own)]);
+        home.dyno(&["run", &tables, "--target", &target, "--repeat", "1", "--warm-up", "0s"]).expect(0);
+        targets.push(target);
+    }
+    for target in &targets {
+        let once = [
+            "run",
+            &queries_named,
+            "--target",
+            target,
+            "--repeat",
+            "1",
+            "--warm-up",
+            "0s",
+            "--record",
+            "keyed.json",
+        ];
+        home.dyno(&once).expect(0);
+        let recorded: Value = serde_json::from_slice(&fs::read(home.path("keyed.json")).unwrap()).unwrap();
+        let told: Vec<bool> =
+            recorded["answers"].as_array().unwrap().iter().map(|answer| answer["no_ties"] == true).collect();
+        let expected: Vec<bool> = queries.iter().map(|(_, _, expected)| *expected).collect();
+        assert_eq!(told, expected, "{target}");
+    }
+}
+
+#[test]
+fn an_answer_that_differs_in_rows_that_cannot_tie_is_another_answer() {
+    let Some(server) = shared() else { return };
+    let home = Home::new();
+    let postgres = format!("pg={}", database(&server, "no_ties"));
+    value(&server, "no_ties", &SALES.replace("2, 'north', 2)", "2, 'north', 3)"));
+    let lite = sqlite(&home, SALES);
+    let all = ("0-all", "SELECT count(*) FROM sales");
+    let by_key = ("1-by-key", "SELECT id, amount FROM sales ORDER BY id LIMIT 2");
+    let not_shown = ("2-not-shown", "SELECT amount FROM sales ORDER BY id LIMIT 2");
+    let groups = (
+        "3-groups",
+        "SELECT region, max(id), sum(amount) FROM sales GROUP BY region ORDER BY region LIMIT 1",
+    );
+    let ties = ("4-ties", "SELECT region, amount FROM sales ORDER BY region LIMIT 2");
+    let queries = folder(&home, "queries", &[all, by_key, not_shown, groups, ties]);
+    let words = ["run", &queries, "--target", &postgres, "--target", &lite, "--repeat", "1", "--json"];
+    let report = home.dyno(&words).report();
+    let differs = each(&report, "lite", "differs").iter().map(|it| !it.is_null()).collect::<Vec<_>>();
+    assert_eq!(differs, [false, true, true, true, false], "{}", evidence(&report, "answer-differs"));
+    assert!(evidence(&report, "answer-varies").contains("4-ties"), "{}", evidence(&report, "answer-varies"));
+}
+
+/// The totals of one pass of one query: how many have failed, and of how many the outcome is unknown.
+fn failed_and_unknown(home: &Home, target: &str, name: &str, sql: &str) -> [u64; 2] {
+    let queries = folder(home, name, &[("one", sql)]);
+    let run = [
+        "run",
+        &queries,
+        "--target",
+        target,
+        "--repeat",
+        "1",
+        "--warm-up",
+        "0s",
+        "--plans",
+        "none",
+        "--json",
+    ];
+    let report = home.dyno(&run).report();
+    ["failed", "unknown"].map(|count| report.stage()["totals"][count].as_u64().unwrap())
+}
+
+#[test]
+fn a_query_that_may_have_written_when_its_server_was_lost_is_of_unknown_outcome() {
+    let Some(server) = shared() else { return };
+    let home = Home::new();
+    let target = database(&server, "query_outcomes");
+    let setup = "CREATE TABLE seen (state text); \
+                 CREATE FUNCTION doubt() RETURNS trigger LANGUAGE plpgsql AS \
+                 'begin raise exception ''lost sight of it'' using errcode = new.state; end'; \
+                 CREATE CONSTRAINT TRIGGER doubt AFTER INSERT ON seen DEFERRABLE INITIALLY DEFERRED \
+                 FOR EACH ROW EXECUTE FUNCTION doubt()";
+    value(&server, "query_outcomes", setup);
+    let gone = "pg_terminate_backend(pg_backend_pid())";
+    for (name, sql, expected) in [
+        ("unknown", "INSERT INTO seen VALUES ('40003')".to_owned(), [0, 1]),
+        ("commit", "BEGIN; INSERT INTO seen VALUES ('08007'); COMMIT".to_owned(), [0, 1]),
+        ("rolled-back", "INSERT INTO seen VALUES ('40002')".to_owned(), [1, 0]),
+        ("lost", format!("INSERT INTO seen SELECT 'x' WHERE {gone}"), [0, 1]),
+        ("before-commit", format!("BEGIN; INSERT INTO seen SELECT 'x' WHERE {gone}; COMMIT"), [1, 0]),
+        ("read", format!("SELECT {gone}"), [1, 0]),
+    ] {
+        assert_eq!(failed_and_unknown(&home, &target, name, &sql), expected, "{name}");
+    }
+}
+
+#[test]
+fn an_insert_of_which_clickhouse_does_not_know_what_became_is_of_unknown_outcome() {
+    let Some(server) = ClickHouse::start(ClickHouseKind::Engine) else { return };
+    let home = Home::new();
+    for (name, code, expected) in [("unknown", 319, [0, 1]), ("refused", 395, [1, 0])] {
+        let sql = format!(
+            "CREATE TABLE IF NOT EXISTS seen (a UInt8) ENGINE = Memory;\n\
+             INSERT INTO seen SELECT throwIf(number = 1, 'lost sight of it', toInt16({code})) FROM numbers(2) \
+             SETTINGS allow_custom_error_code_in_throwif = 1"
+        );
+        assert_eq!(failed_and_unknown(&home, &server.url(), name, &sql), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_command_of_the_products_own_client_is_refused_before_anything_runs() {
+    let home = Home::new();
+    let lite = sqlite(&home, SALES);
+    let refused = |name: &str, target: &str, text: &str, words: &[&str]| {
+        let queries = folder(&home, name, &[("a", text)]);
+        home.dyno(&["run", &queries, "--target", target]).expect(1).says(words);
+    };
+    refused("points", &lite, "SELECT 1;\n.mode csv\n", &["a.sql has `.mode csv` in line 2", "leave it out"]);
+    let nobody = format!("postgres://{NOBODY}/x");
+    refused(
+        "psql",
+        &nobody,
+        "\\copy sales from 'x'",
+        &["a.sql has `\\copy sales from 'x'` in line 1", "--before"],
+    );
+    let nobody = format!("mysql://{NOBODY}/x");
+    refused("mysql", &nobody, "\n\nDELIMITER //\n", &["a.sql has `DELIMITER //` in line 3", "semicolon"]);
 }
 
 #[test]
