@@ -180,6 +180,7 @@ impl ProtocolScanner {
                 let totals = scanner.totals();
                 Answer {
                     statements: totals.statements,
+                    results: totals.results,
                     rows: totals.rows,
                     affected: totals.affected,
                     status: totals.status,
@@ -189,7 +190,13 @@ impl ProtocolScanner {
                 let totals = scanner.totals();
                 let open = totals.status.in_transaction();
                 let status = if open { TransactionStatus::InTransaction } else { TransactionStatus::Idle };
-                Answer { statements: totals.statements, rows: totals.rows, affected: totals.affected, status }
+                Answer {
+                    statements: totals.statements,
+                    results: totals.results,
+                    rows: totals.rows,
+                    affected: totals.affected,
+                    status,
+                }
             }
         }
     }

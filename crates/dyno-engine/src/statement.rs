@@ -240,7 +240,10 @@ impl Statements {
             my::frontend::stmt_prepare(out, sql);
             prepared.await_statement(handle);
         } else {
-            frontend::parse(out, itoa::Buffer::new().format(handle), sql, &[]);
+            let mut digits = itoa::Buffer::new();
+            let name = digits.format(handle);
+            frontend::parse(out, name, sql, &[]);
+            frontend::describe_statement(out, name);
             frontend::sync(out);
         }
     }

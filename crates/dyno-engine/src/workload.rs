@@ -150,6 +150,9 @@ pub enum Step {
 pub struct Answer {
     /// Statements answered.
     pub statements: u32,
+    /// Results with rows, be there none in them, as far as the protocol tells; of a client's own statement just prepared one that it
+    /// will return.
+    pub results: u32,
     /// Rows returned.
     pub rows: u64,
     /// Rows inserted, updated or deleted, from the command tags.

@@ -39,6 +39,8 @@ impl<S: pg::reply::ReplySink + my::reply::ReplySink> Sink for S {}
 /// What the statements of an answer did.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct AnswerTotals {
+    /// Results with rows, be there none in them.
+    pub(super) results: u32,
     /// Rows returned.
     pub(super) rows: u64,
     /// Rows inserted, changed or deleted.
@@ -141,12 +143,12 @@ impl ProtocolSession {
     pub(super) fn totals(&self) -> AnswerTotals {
         match self {
             Self::Postgres(session) => {
-                let pg::reply::Totals { rows, affected, .. } = session.scanner.totals();
-                AnswerTotals { rows, affected }
+                let pg::reply::Totals { results, rows, affected, .. } = session.scanner.totals();
+                AnswerTotals { results, rows, affected }
             }
             Self::MySql(session) => {
-                let my::reply::Totals { rows, affected, .. } = session.scanner.totals();
-                AnswerTotals { rows, affected }
+                let my::reply::Totals { results, rows, affected, .. } = session.scanner.totals();
+                AnswerTotals { results, rows, affected }
             }
         }
     }

@@ -210,6 +210,13 @@ impl WireConnection {
         Ok(self.run(sql, &mut ())?.affected)
     }
 
+    /// Whether the last answer had a result with rows, be there none in it, and how many rows its statements changed.
+    #[must_use]
+    pub fn last_answer(&self) -> (bool, u64) {
+        let totals = self.session.totals();
+        (totals.results > 0, totals.affected)
+    }
+
     /// What a PostgreSQL server last reported of itself: `server_version`, `TimeZone`, ….
     #[must_use]
     pub fn parameter(&self, name: &str) -> Option<&str> {

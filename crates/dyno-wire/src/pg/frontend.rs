@@ -49,6 +49,11 @@ pub fn describe_portal(out: &mut Vec<u8>, name: &str) {
     named(out, b'D', b'P', name);
 }
 
+/// Describes a prepared statement: answered by its parameters, and by its columns or that it has none.
+pub fn describe_statement(out: &mut Vec<u8>, name: &str) {
+    named(out, b'D', b'S', name);
+}
+
 /// Runs a portal; 0 for `rows_max` means all rows.
 pub fn execute(out: &mut Vec<u8>, portal: &str, rows_max: u32) {
     message(out, b'E', |out| {

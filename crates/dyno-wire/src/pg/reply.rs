@@ -68,6 +68,8 @@ pub struct Scanned {
 pub struct Totals {
     /// Statements that ended well.
     pub statements: u32,
+    /// Results with rows that were returned, be there none in them; of a statement just described one that it will return.
+    pub results: u32,
     /// Rows returned, by `COPY … TO STDOUT` too.
     pub rows: u64,
     /// Rows inserted, updated, deleted, merged or copied in.
@@ -158,7 +160,7 @@ impl ReplyScanner {
                     self.syncs_left -= 1;
                     self.copy = CopyState::None;
                 }
-                b'T' if !S::WANTS_ROWS => {}
+                b'T' if !S::WANTS_ROWS => self.totals.results = self.totals.results.saturating_add(1),
                 b'd' if !S::WANTS_COPY_DATA => {}
                 _ => {
                     if self.uncommon(frame, sink)? == Flow::Pause {
@@ -241,7 +243,10 @@ impl ReplyScanner {
     #[cold]
     fn uncommon<S: ReplySink>(&mut self, frame: Frame<'_>, sink: &mut S) -> Result<Flow, ProtocolError> {
         match Message::parse(frame)? {
-            Message::RowDescription(columns) if S::WANTS_ROWS => sink.row_description(columns),
+            Message::RowDescription(columns) if S::WANTS_ROWS => {
+                self.totals.results = self.totals.results.saturating_add(1);
+                sink.row_description(columns);
+            }
             Message::Error(fields) => self.fail(PostgresError::from(fields), sink),
             Message::EmptyQueryResponse | Message::PortalSuspended => {
                 self.totals.statements = self.totals.statements.saturating_add(1);

@@ -106,6 +106,14 @@ fn a_column_has_its_name_and_its_type() {
 }
 
 #[test]
+fn a_statement_that_was_described_has_its_parameters() {
+    for (body, parameters) in [(&[0, 0][..], 0), (&[0, 2, 0, 0, 0, 23, 0, 0, 0, 25], 2)] {
+        let script = Script::new().message(b't', body);
+        assert_eq!(parse(&script).unwrap(), Message::ParameterDescription { parameters });
+    }
+}
+
+#[test]
 fn trailing_and_missing_bytes_are_malformed() {
     for script in [
         Script::new().message(b'S', b"only one\0"),
@@ -118,6 +126,8 @@ fn trailing_and_missing_bytes_are_malformed() {
         Script::new().message(b'E', b"Mno end"),
         Script::new().message(b'E', b"M\0"),
         Script::new().message(b'T', &[0, 1, b'a', 0, 1]),
+        Script::new().message(b't', &[0, 1, 0, 0]),
+        Script::new().message(b't', &[0, 0, 0]),
     ] {
         assert!(matches!(parse(&script), Err(ProtocolError::Malformed { .. })), "{script:?}");
     }

@@ -70,7 +70,10 @@ fn diary_of(script: &Script) -> Vec<String> {
 fn the_usual_small_reply_is_counted() {
     let script = Script::new().empty(b'2').row(&[Some(b"42")]).complete("SELECT 1").ready(b'I');
     let status = TransactionStatus::Idle;
-    assert_eq!(totals_of(&script, 1), Totals { statements: 1, rows: 1, affected: 0, status });
+    assert_eq!(totals_of(&script, 1), Totals { statements: 1, results: 0, rows: 1, affected: 0, status });
+    // A result is told by its description alone, be there a row in it or not.
+    let described = Script::new().description(&["a"]).complete("SELECT 0").ready(b'I');
+    assert_eq!(totals_of(&described, 1), Totals { statements: 1, results: 1, rows: 0, affected: 0, status });
 }
 
 #[test]

@@ -133,6 +133,15 @@ pub struct FatalError {
     pub message: String,
 }
 
+/// What was asked of the server when it refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Called {
+    Query,
+    Prepare,
+    /// Of a statement that is prepared.
+    Execute,
+}
+
 impl FatalError {
     /// What the server said to `query`.
     #[must_use]
@@ -143,17 +152,54 @@ impl FatalError {
 
     /// The lines that sysbench's driver prints.
     #[must_use]
-    pub fn driver_lines(&self, prepared: bool) -> Vec<String> {
+    pub fn driver_lines(&self, called: Called) -> Vec<String> {
         let Self { query, number, message, .. } = self;
-        match number {
-            Some(number) => {
-                let called = if prepared { "mysql_stmt_execute" } else { "mysql_drv_query" };
-                vec![format!("{called}() returned error {number} ({message}) for query '{query}'")]
+        match (called, number) {
+            (Called::Query, Some(number)) => {
+                vec![format!("mysql_drv_query() returned error {number} ({message}) for query '{query}'")]
             }
-            None if prepared => vec![format!("PQexecPrepared() failed: 7 {message}")],
-            None => {
+            (Called::Execute, Some(number)) => {
+                vec![format!("mysql_stmt_execute() returned error {number} ({message}) for query '{query}'")]
+            }
+            (Called::Prepare, Some(number)) => {
+                vec!["mysql_stmt_prepare() failed".to_owned(), format!("MySQL error: {number} \"{message}\"")]
+            }
+            (Called::Query, None) => {
                 vec![format!("PQexec() failed: 7 {message}"), format!("failed query was: {query}")]
             }
+            (Called::Execute, None) => vec![format!("PQexecPrepared() failed: 7 {message}")],
+            (Called::Prepare, None) => vec![format!("PQprepare() failed: ERROR:  {message}")],
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_names_the_function_of_the_driver_that_was_called() {
+        let lines = |number, called| {
+            let (query, message) = ("SELECT ?".to_owned(), "no".to_owned());
+            FatalError { query, number, state: String::new(), message }.driver_lines(called).join("\n")
+        };
+        let mysql = [Called::Query, Called::Prepare, Called::Execute].map(|called| lines(Some(1064), called));
+        assert_eq!(
+            mysql,
+            [
+                "mysql_drv_query() returned error 1064 (no) for query 'SELECT ?'",
+                "mysql_stmt_prepare() failed\nMySQL error: 1064 \"no\"",
+                "mysql_stmt_execute() returned error 1064 (no) for query 'SELECT ?'",
+            ]
+        );
+        let postgres = [Called::Query, Called::Prepare, Called::Execute].map(|called| lines(None, called));
+        assert_eq!(
+            postgres,
+            [
+                "PQexec() failed: 7 no\nfailed query was: SELECT ?",
+                "PQprepare() failed: ERROR:  no",
+                "PQexecPrepared() failed: 7 no",
+            ]
+        );
     }
 }

@@ -30,7 +30,7 @@ use crate::dataset::{Marks, Terms};
 pub use benchmark::SysbenchBenchmark;
 pub use counters::{ClientCounters, Counters, Latencies, Snapshot};
 pub use distribution::{Distribution, Sampler};
-pub use failure::{FatalError, FatalErrors, IgnoredErrors, OnError};
+pub use failure::{Called, FatalError, FatalErrors, IgnoredErrors, OnError};
 pub use family::SysbenchFamily;
 pub use load::Sysbench;
 pub use options::{Options, OptionsError};

@@ -196,6 +196,67 @@ fn queries_count_by_what_they_did() {
     }
 }
 
+/// As sysbench: a result makes a read, but of a prepared statement only one that the server has described when it prepared it.
+#[test]
+fn what_returns_rows_is_a_read_if_its_result_was_expected() {
+    let script = r###"
+        local function nothing(result) assert(result == nil, tostring(result)) end
+        function thread_init()
+           con = sysbench.sql.driver():connect()
+           mysql = sysbench.sql.driver():name() == "mysql"
+           insert, delete = "INSERT INTO lua_kinds VALUES (1, 'x') RETURNING n", "DELETE FROM lua_kinds WHERE n = -1 RETURNING n"
+           update = "UPDATE lua_kinds SET s = 'returning' WHERE n = -1 /* returning */"
+           for name, sql in pairs { update = update, insert = insert, delete = delete, call = mysql and "CALL lua_rows()" or nil } do
+              _G["prepared_" .. name] = con:prepare(sql)
+           end
+        end
+        function event()
+           nothing(prepared_update:execute())
+           nothing(con:query(update))
+           assert(con:query(insert):fetch_row()[1] == "1" and con:query(delete).nrows == 0)
+           if not mysql then
+              assert(prepared_insert:execute():fetch_row()[1] == "1" and prepared_delete:execute().nrows == 0)
+           else
+              nothing(prepared_insert:execute())
+              nothing(prepared_delete:execute())
+              assert(con:query("CALL lua_rows()").nrows == 1 and con:query("CALL lua_no_rows()").nrows == 0)
+              nothing(prepared_call:execute())
+           end
+        end"###;
+    for server in servers() {
+        let mut connection = server.open().unwrap();
+        connection.execute("DROP TABLE IF EXISTS lua_kinds").unwrap();
+        connection.execute("CREATE TABLE lua_kinds (n integer, s varchar(20))").unwrap();
+        if server.is_mysql() {
+            for (name, condition) in [("lua_rows", ""), ("lua_no_rows", " FROM lua_kinds WHERE n = -1")] {
+                connection.execute(&format!("DROP PROCEDURE IF EXISTS {name}")).unwrap();
+                connection.execute(&format!("CREATE PROCEDURE {name}() SELECT 1{condition}")).unwrap();
+            }
+        }
+        let counts = Run::of(script, &server).events(1, &server).well();
+        let expected = if server.is_mysql() { (16, 12, 8) } else { (16, 0, 8) };
+        assert_eq!((counts.reads, counts.writes, counts.other), expected, "{server}");
+    }
+}
+
+#[test]
+fn a_method_that_is_called_with_a_point_is_told_with_the_scripts_line() {
+    holds(
+        r###"
+        local statement, driver = con:prepare("SELECT 1"), sysbench.sql.driver()
+        for _, wrong in ipairs {
+           function() con.query("SELECT 1") return 1 end,
+           function() con.disconnect() return 1 end,
+           function() statement.execute() return 1 end,
+           function() statement.close() return 1 end,
+           function() driver.connect() return 1 end,
+        } do
+           local ok, why = pcall(wrong)
+           assert(not ok and why:find("test.lua:%d+: ") and why:find("with a colon", 1, true), why)
+        end"###,
+    );
+}
+
 #[test]
 fn a_truthy_return_ends_the_thread() {
     let script = r###"

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use dyno_workload::sysbench::FatalError;
+use dyno_workload::sysbench::{Called, FatalError};
 
 use crate::command;
 use crate::front_end::{fit_to_print, say};
@@ -78,7 +78,10 @@ impl SysbenchConsole {
 
     /// A statement that failed, in the words of sysbench's drivers; `function` is the script's in which it was run.
     pub(super) fn sql_error(&self, function: &str, prepared: bool, error: &FatalError) {
-        error.driver_lines(prepared).iter().for_each(|line| self.fatal(line));
+        error
+            .driver_lines(if prepared { Called::Execute } else { Called::Query })
+            .iter()
+            .for_each(|line| self.fatal(line));
         let (number, FatalError { state, message, .. }) = (error.number.unwrap_or(0), error);
         self.fatal(&format!(
             "`{function}' function failed: SQL error, errno = {number}, state = '{state}': {message}"

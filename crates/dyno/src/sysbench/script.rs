@@ -114,7 +114,7 @@ fn opener_while_read(context: &Context) -> Option<Arc<Opener<'static>>> {
 /// A command of the script's own, in as many threads as it wants.
 fn carry_out(context: &Context, script: &LuaScript, command: &str) -> Result<u8, Refused> {
     // A plain function is called by its name, others through the table of commands.
-    let function = if script.has_function(command) { command } else { "sysbench.cmdline.call_command" };
+    let function = if script.lists_command(command) { "sysbench.cmdline.call_command" } else { command };
     let database = context.database(function)?;
     let threads = context.settings.threads.get();
     if script.is_parallel(command) && threads > 1 {

@@ -32,6 +32,8 @@ pub enum Expect {
 pub struct Totals {
     /// Statements that ended well.
     pub statements: u32,
+    /// Results with rows that were returned, be there none in them; of a statement just prepared one that it will return.
+    pub results: u32,
     /// Rows returned.
     pub rows: u64,
     /// Rows inserted, changed or deleted.
@@ -401,6 +403,7 @@ impl ReplyScanner {
             _ => return Err(body.malformed("no result has so many columns")),
         };
         self.types.clear();
+        self.totals.results = self.totals.results.saturating_add(1);
         self.phase = Phase::Columns(columns);
         if S::WANTS_ROWS {
             sink.result_set(columns.into());

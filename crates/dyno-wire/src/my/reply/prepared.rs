@@ -14,6 +14,7 @@ impl ReplyScanner {
         let prepared = Prepared::parse(payload)?;
         self.totals.statements = self.totals.statements.saturating_add(1);
         self.totals.warnings = self.totals.warnings.saturating_add(prepared.warnings.into());
+        self.totals.results = self.totals.results.saturating_add(u32::from(prepared.columns > 0));
         self.prepared = Some(prepared);
         sink.prepared(prepared);
         match prepared.parameters {

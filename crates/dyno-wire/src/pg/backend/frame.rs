@@ -99,6 +99,8 @@ const fn bounds_of(tag: u8) -> Option<(u32, u32)> {
         b'C' => (5, SHORT),
         b'D' | b'T' => (6, LONG),
         b'd' => (4, LONG),
+        // ParameterDescription
+        b't' => (6, 6 + 4 * COUNT_MAX),
         b'E' | b'N' => (5, LONG),
         b'A' => (10, LONG),
         // BackendKeyData: the key has 4 bytes, up to 256 since protocol 3.2.

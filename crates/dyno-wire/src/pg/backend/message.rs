@@ -41,6 +41,10 @@ pub enum Message<'a> {
         channel: Text<'a>,
         payload: Text<'a>,
     },
+    /// A statement that was described has so many parameters.
+    ParameterDescription {
+        parameters: u16,
+    },
     ParameterStatus {
         name: Text<'a>,
         value: Text<'a>,
@@ -125,6 +129,7 @@ impl<'a> Message<'a> {
             b'd' => Self::CopyData(frame.body),
             b'n' => Self::NoData,
             b's' => Self::PortalSuspended,
+            b't' => parameters(&mut body)?,
             b'v' => negotiation(&mut body)?,
             tag => return Err(super::length_error(tag, frame.length())),
         };
@@ -133,6 +138,15 @@ impl<'a> Message<'a> {
         }
         Ok(message)
     }
+}
+
+/// Each with its type, which nobody needs.
+fn parameters<'a>(body: &mut Body<'_>) -> Result<Message<'a>, ProtocolError> {
+    let parameters = body.u16()?;
+    for _ in 0..parameters {
+        body.u32()?;
+    }
+    Ok(Message::ParameterDescription { parameters })
 }
 
 impl TransactionStatus {

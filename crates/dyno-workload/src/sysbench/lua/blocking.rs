@@ -4,12 +4,11 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use dyno_engine::request::QueryKind;
-use dyno_target::connection::{Connection, QueryError};
+use dyno_target::connection::{Connection, QueryError, WireConnection};
 use dyno_target::interruption;
 
 use super::error::LuaError;
-use super::kind::{kind_of, outcome};
+use super::kind::outcome;
 use super::question::{LuaReply, Question, Refused, RowsWanted};
 use super::rows::AnswerRows;
 use super::state::{LuaState, Seat, Task};
@@ -110,29 +109,18 @@ impl ClientConnections<'_> {
         let text = str::from_utf8(sql).map_err(|_| plain_refusal("the query is not UTF-8"))?;
         self.rows.start(wanted);
         let connection = self.connected()?;
-        let kind = kind_of(sql);
-        // Of what changes rows their number is told, of all else the number of rows returned.
-        if kind == QueryKind::Write || (kind == QueryKind::Other && wanted == RowsWanted::Nothing) {
-            let affected = connection.execute(text).map_err(|error| refused(&error))?;
-            return Ok(self.count(kind, 0, affected));
-        }
         let rows = connection.query(text).map_err(|error| refused(&error))?;
+        let (has_result, affected) = connection.wire().map_or((false, 0), WireConnection::last_answer);
         for row in &rows {
             let columns = row.iter().count();
             self.rows.row(columns, |rows| {
                 row.iter().for_each(|(_, value)| rows.value(value.map(str::as_bytes)));
             });
         }
-        Ok(self.count(kind, rows.len() as u64, 0))
-    }
-
-    /// Counts an answer; `rows` again, if it is a result.
-    fn count(&self, kind: QueryKind, rows: u64, affected: u64) -> Option<u64> {
-        let outcome = outcome(kind, rows, affected);
         if let Some(counters) = self.counters {
-            counters.query(outcome);
+            counters.query(outcome(has_result, affected));
         }
-        (outcome == QueryKind::Read).then_some(rows)
+        Ok(has_result.then_some(rows.len() as u64))
     }
 }
 

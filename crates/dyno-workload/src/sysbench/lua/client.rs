@@ -10,7 +10,7 @@ use dyno_engine::workload::{
 };
 
 use super::error::LuaError;
-use super::kind::{commits, kind_of, outcome};
+use super::kind::{commits, kind_of, outcome, outcome_of_prepared};
 use super::load::{LuaShared, Placed};
 use super::question::{LuaReply, ParameterValues, Question, Refused};
 use super::rows::AnswerRows;
@@ -47,8 +47,8 @@ pub(super) struct LuaClient {
     /// A connection that the script did not ask for is opened.
     reconnecting: bool,
     rows: AnswerRows,
-    /// What is prepared under the handles 1, 2, …, each with whether it commits.
-    prepared: Vec<(QueryKind, bool)>,
+    /// What is prepared under the handles 1, 2, ….
+    prepared: Vec<Sent>,
     /// Handles to forget with the next request on their connection.
     forgotten: Vec<(u16, u32)>,
 }
@@ -68,10 +68,29 @@ enum Phase {
     Ended,
 }
 
+/// A statement of the script, sent or prepared.
+#[derive(Debug, Clone, Copy)]
+struct Sent {
+    kind: QueryKind,
+    commits: bool,
+    /// The server has said that it returns rows.
+    has_result: bool,
+}
+
+impl Sent {
+    const NONE: Self = Self { kind: QueryKind::Other, commits: false, has_result: false };
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wait {
-    Query(QueryKind),
-    Prepare,
+    Query,
+    /// An execution of what is prepared, which returns rows or not.
+    Execution {
+        has_result: bool,
+    },
+    Prepare {
+        handle: u32,
+    },
     /// For what has no result: a connection, a sleep.
     Nothing,
 }
@@ -97,14 +116,6 @@ impl LuaClient {
         }
     }
 
-    /// Counts what was answered, and says as what.
-    #[inline]
-    fn count(&self, kind: QueryKind, answer: &Answer) -> QueryKind {
-        let outcome = outcome(kind, answer.rows, answer.affected);
-        self.counters.query(outcome);
-        outcome
-    }
-
     /// Answers what the coroutine waits for, and returns what it wants next.
     fn go_on(&mut self, answer: Option<&Answer>, state: &LuaState, seat: Seat) -> Question {
         if let Some(question) = self.pending.take() {
@@ -123,8 +134,21 @@ impl LuaClient {
             return state.resume(seat, &LuaReply::Refused(&refused));
         }
         match (wait, answer) {
-            (Wait::Query(kind), Some(answer)) => {
-                if self.count(kind, answer) != QueryKind::Read {
+            (Wait::Prepare { handle }, Some(answer)) => {
+                if let Some(prepared) = self.prepared.get_mut(handle as usize) {
+                    prepared.has_result = answer.results > 0;
+                }
+                state.resume(seat, &LuaReply::Done)
+            }
+            (Wait::Query | Wait::Execution { .. }, Some(answer)) => {
+                let outcome = match wait {
+                    Wait::Execution { has_result } => {
+                        outcome_of_prepared(has_result, answer.results, answer.affected)
+                    }
+                    _ => outcome(answer.results > 0, answer.affected),
+                };
+                self.counters.query(outcome);
+                if outcome != QueryKind::Read {
                     return state.resume(seat, &LuaReply::Done);
                 }
                 let (rows_count, columns, rows) = (answer.rows, self.rows.columns, self.rows.bytes());
@@ -154,30 +178,32 @@ impl LuaClient {
                     let sql = &*sql.as_bytes();
                     self.forget(request);
                     request.query(sql);
-                    return self.sends(kind_of(sql), commits(sql), wanted, request);
+                    let sent = Sent { kind: kind_of(sql), commits: commits(sql), has_result: false };
+                    return self.sends(Wait::Query, sent, wanted, request);
                 }
                 Question::Execute { handle, .. } if !request.is_prepared(handle) => {
                     question = state.resume(seat, &LuaReply::Refused(&self.unknown_statement()));
                     continue;
                 }
                 Question::Execute { handle, wanted, values } => {
-                    let known = self.prepared.get(handle as usize).copied();
-                    let (kind, commits) = known.unwrap_or((QueryKind::Other, false));
+                    let known = self.prepared.get(handle as usize).copied().unwrap_or(Sent::NONE);
                     self.forget(request);
                     execute(handle, &values, request);
-                    return self.sends(kind, commits, wanted, request);
+                    let wait = Wait::Execution { has_result: known.has_result };
+                    return self.sends(wait, known, wanted, request);
                 }
                 Question::Prepare { handle, sql } => {
                     let sql = &*sql.as_bytes();
                     let slot = handle as usize;
                     if self.prepared.len() <= slot {
-                        self.prepared.resize(slot + 1, (QueryKind::Other, false));
+                        self.prepared.resize(slot + 1, Sent::NONE);
                     }
-                    self.prepared[slot] = (kind_of(sql), commits(sql));
+                    let (kind, commits) = (kind_of(sql), commits(sql));
+                    self.prepared[slot] = Sent { kind, commits, has_result: false };
                     // The handle may be one of those that were given up.
                     self.forget(request);
                     request.prepare(handle, sql);
-                    self.waits = Some(Wait::Prepare);
+                    self.waits = Some(Wait::Prepare { handle });
                     return Step::Send;
                 }
                 Question::Forget { connection, handle } => {
@@ -245,18 +271,18 @@ impl LuaClient {
     #[inline]
     fn sends(
         &mut self,
-        kind: QueryKind,
-        commits: bool,
+        wait: Wait,
+        sent: Sent,
         wanted: super::question::RowsWanted,
         request: &mut Request<'_>,
     ) -> Step {
-        request.counts_as(kind);
+        request.counts_as(sent.kind);
         self.rows.start(wanted);
         if self.rows.bytes().is_some() {
             request.keep_rows();
         }
-        self.waits = Some(Wait::Query(kind));
-        if commits { Step::SendCommit } else { Step::Send }
+        self.waits = Some(wait);
+        if sent.commits { Step::SendCommit } else { Step::Send }
     }
 
     fn forget(&mut self, request: &mut Request<'_>) {
@@ -442,7 +468,7 @@ impl Client for LuaClient {
             return;
         }
         self.reconnecting = true;
-        let waited = matches!(self.waits, Some(Wait::Query(_) | Wait::Prepare));
+        let waited = matches!(self.waits, Some(Wait::Query | Wait::Execution { .. } | Wait::Prepare { .. }));
         if waited {
             self.tell_lost(&self.lost_connection(&error.to_string()));
         } else if self.shared.run.ignored.reconnects() {

@@ -6,14 +6,14 @@ use dyno_engine::request::QueryKind;
 const READS: [&str; 8] = ["select", "show", "with", "values", "table", "explain", "describe", "desc"];
 const WRITES: [&str; 5] = ["insert", "update", "delete", "replace", "merge"];
 
-/// What `sql` is about to do. What changes rows and returns them is a read, as in sysbench.
+/// What `sql` is about to do.
 pub(super) fn kind_of(sql: &[u8]) -> QueryKind {
     let word = first_word(sql);
     let is = |known: &&str| word.eq_ignore_ascii_case(known.as_bytes());
     if READS.iter().any(&is) {
         QueryKind::Read
     } else if WRITES.iter().any(is) {
-        if has_returning(sql) { QueryKind::Read } else { QueryKind::Write }
+        QueryKind::Write
     } else {
         QueryKind::Other
     }
@@ -25,28 +25,22 @@ pub(super) fn commits(sql: &[u8]) -> bool {
     word.eq_ignore_ascii_case(b"commit") || word.eq_ignore_ascii_case(b"end")
 }
 
-/// What sysbench counts a statement as once it is answered: rows returned make a read, rows changed a write. Only a read
-/// has a result.
-pub(super) fn outcome(kind: QueryKind, rows: u64, affected: u64) -> QueryKind {
-    match kind {
-        _ if rows > 0 => QueryKind::Read,
-        // Also of what begins as a read: `WITH … INSERT`, `SELECT … INTO`.
-        _ if affected > 0 => QueryKind::Write,
-        // A query that found nothing has read all the same.
-        QueryKind::Read => QueryKind::Read,
-        _ => QueryKind::Other,
+/// What sysbench counts a statement as once it is answered: one that has a result is a read, one that changed rows a write.
+pub(super) fn outcome(has_result: bool, affected: u64) -> QueryKind {
+    match affected {
+        _ if has_result => QueryKind::Read,
+        0 => QueryKind::Other,
+        _ => QueryKind::Write,
     }
 }
 
-/// Whether the word RETURNING is in it.
-fn has_returning(sql: &[u8]) -> bool {
-    const WORD: &[u8] = b"returning";
-    let is_part = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
-    sql.windows(WORD.len()).enumerate().any(|(at, word)| {
-        word.eq_ignore_ascii_case(WORD)
-            && !is_part(at.checked_sub(1).and_then(|before| sql.get(before)))
-            && !is_part(sql.get(at + WORD.len()))
-    })
+/// The same of a prepared statement, whose result sysbench expects if the server has described one when it was prepared. One that
+/// comes unexpected (`CALL`, `INSERT … RETURNING` on MariaDB) it does not take, and counts as rows changed.
+pub(super) fn outcome_of_prepared(is_described: bool, results: u32, affected: u64) -> QueryKind {
+    match outcome(is_described, affected) {
+        QueryKind::Other if results > 0 => QueryKind::Write,
+        outcome => outcome,
+    }
 }
 
 /// Behind spaces, comments and opening parentheses.
@@ -87,9 +81,7 @@ mod tests {
             ("/* a */ -- b\n WITH x AS (select 1) SELECT 1", QueryKind::Read),
             ("INSERT INTO t VALUES (1)", QueryKind::Write),
             ("/*!50000 replace*/ into t values (1)", QueryKind::Write),
-            ("DELETE FROM t WHERE id = 7 RETURNING id", QueryKind::Read),
-            ("delete from t returning(id)", QueryKind::Read),
-            ("UPDATE t SET not_returning = 1, returnings = 2", QueryKind::Write),
+            ("DELETE FROM t WHERE id = 7 RETURNING id", QueryKind::Write),
             ("BEGIN", QueryKind::Other),
             ("selection", QueryKind::Other),
             ("", QueryKind::Other),
@@ -103,11 +95,12 @@ mod tests {
 
     #[test]
     fn what_was_done_decides_what_is_counted() {
-        assert_eq!(outcome(QueryKind::Read, 0, 0), QueryKind::Read);
-        assert_eq!(outcome(QueryKind::Read, 0, 1), QueryKind::Write);
-        assert_eq!(outcome(QueryKind::Write, 0, 0), QueryKind::Other);
-        assert_eq!(outcome(QueryKind::Write, 0, 3), QueryKind::Write);
-        assert_eq!(outcome(QueryKind::Other, 2, 0), QueryKind::Read);
-        assert_eq!(outcome(QueryKind::Other, 0, 0), QueryKind::Other);
+        let outcomes =
+            [(true, 0), (true, 3), (false, 0), (false, 3)].map(|(result, rows)| outcome(result, rows));
+        assert_eq!(outcomes, [QueryKind::Read, QueryKind::Read, QueryKind::Other, QueryKind::Write]);
+        assert_eq!(outcome_of_prepared(true, 1, 0), QueryKind::Read);
+        assert_eq!(outcome_of_prepared(false, 1, 0), QueryKind::Write);
+        assert_eq!(outcome_of_prepared(false, 0, 0), QueryKind::Other);
+        assert_eq!(outcome_of_prepared(false, 0, 2), QueryKind::Write);
     }
 }

@@ -181,6 +181,12 @@ impl LuaScript {
         plain || self.command_entry(name).is_some()
     }
 
+    /// Whether `name` is in `sysbench.cmdline.commands`, which goes before a function of that name.
+    #[must_use]
+    pub fn lists_command(&self, name: &str) -> bool {
+        self.command_entry(name).is_some()
+    }
+
     /// Whether a command runs in as many threads as `--threads` says.
     #[must_use]
     pub fn is_parallel(&self, name: &str) -> bool {

@@ -12,7 +12,7 @@ use super::random::Streams;
 use super::report::LuaReport;
 use super::script::{Invocation, ScriptSettings};
 use crate::random::Random;
-use crate::sysbench::failure::FatalError;
+use crate::sysbench::failure::{Called, FatalError};
 use crate::sysbench::unique::UniqueRanges;
 
 /// The prelude, in the order in which its parts build on one another.
@@ -114,9 +114,16 @@ impl LuaState {
         let host = lua.create_table()?;
         streams.register(&lua, &host)?;
         let log = setup.invocation.log.clone();
-        let tell = move |_: &Lua, (mysql, number, message, query): (bool, u16, LuaString, LuaString)| {
+        type Refusal = (LuaString, bool, u16, LuaString, LuaString);
+        let tell = move |_: &Lua, (called, mysql, number, message, query): Refusal| {
+            let called = match &*called.as_bytes() {
+                b"prepare" => Called::Prepare,
+                b"execute" => Called::Execute,
+                _ => Called::Query,
+            };
             if let Some(log) = &log {
-                tell_refusal(&**log, mysql, number, message.to_string_lossy(), &query.to_string_lossy());
+                let number = mysql.then_some(number);
+                tell_refusal(&**log, called, number, message.to_string_lossy(), &query.to_string_lossy());
             }
             Ok(())
         };
@@ -280,14 +287,14 @@ fn getinfo(lua: &Lua, (level, _what): (Value, Value)) -> mlua::Result<Option<Tab
 }
 
 /// What sysbench prints where the server refuses a statement of a script.
-fn tell_refusal(log: &dyn Fn(&str), mysql: bool, number: u16, message: String, query: &str) {
+fn tell_refusal(log: &dyn Fn(&str), called: Called, number: Option<u16>, message: String, query: &str) {
     // A bulk insert has half a million characters.
     let query = match query.char_indices().nth(QUERY_SHOWN_CHARS) {
         Some((end, _)) => format!("{} …", &query[..end]),
         None => query.to_owned(),
     };
-    let error = FatalError { query, number: mysql.then_some(number), state: String::new(), message };
-    error.driver_lines(false).iter().for_each(|line| log(line));
+    let error = FatalError { query, number, state: String::new(), message };
+    error.driver_lines(called).iter().for_each(|line| log(line));
 }
 
 /// The bytes of a parameter's value, if it is text.

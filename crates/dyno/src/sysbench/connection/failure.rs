@@ -8,6 +8,7 @@ use dyno_target::TargetError;
 use dyno_target::connection::ConnectError;
 use dyno_wire::endpoint::Address;
 use dyno_wire::server_error::ServerError;
+use dyno_workload::sysbench::{Called, FatalError};
 
 use super::super::console::{Level, SysbenchConsole};
 use super::SysbenchServer;
@@ -109,13 +110,7 @@ impl SysbenchServer {
     /// A session of the engine, after a first one could be opened.
     pub(super) fn refused(&self, address: &Address, error: &SessionError) -> NotConnected {
         if let SessionError::Prepare(server_error) = error {
-            let lines = match server_error.number() {
-                Some(number) => vec![
-                    "mysql_stmt_prepare() failed".to_owned(),
-                    format!("MySQL error: {number} \"{}\"", server_error.message()),
-                ],
-                None => vec![format!("PQprepare() failed: ERROR:  {}\n", server_error.message())],
-            };
+            let lines = FatalError::of_server(String::new(), server_error).driver_lines(Called::Prepare);
             return NotConnected { lines, reason: SQL_API };
         }
         if !self.target.is_mysql() {

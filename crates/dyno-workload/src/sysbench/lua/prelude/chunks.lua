@@ -133,7 +133,8 @@ local function requirer(client, package)
          local wrong
          chunk, wrong = chunk_of_file(file, client.env)
          if not chunk then
-            error("error loading module '" .. name .. "' from file '" .. file .. "':\n\t" .. tostring(wrong), 2)
+            -- As in Lua itself: the place that counts is that in the module.
+            error("error loading module '" .. name .. "' from file '" .. file .. "':\n\t" .. tostring(wrong), 0)
          end
       end
       loaded[name] = loading

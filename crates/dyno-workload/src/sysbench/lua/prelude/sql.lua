@@ -34,6 +34,13 @@ local function class(name, methods)
    return { __index = methods, __tostring = function() return name end }
 end
 
+-- `con.query(…)` has the query where the connection should be: told before anything is taken for what it is not.
+local function method(what, self, of)
+   if getmetatable(self) ~= of then
+      error(format("%s() is called with a colon, as in object:%s()", what, what), 3)
+   end
+end
+
 local driver_class = class("<sql_driver>", driver)
 local connection_class = class("<sql_connection>", connection)
 local statement_class = class("<sql_statement>", statement)
@@ -79,6 +86,7 @@ local function leased(client)
 end
 
 function driver:connect()
+   method("connect", self, driver_class)
    local client = core.current
    local number, lease, watched = leased(client)
    client.used = nil
@@ -93,6 +101,12 @@ end
 
 -- Has the next question go to this connection. Where it stands, nothing is asked.
 local function use(self)
+   if self and core.current.used == self then
+      return
+   end
+   if getmetatable(self) ~= connection_class then
+      error("a method of a connection is called with a colon, as in connection:query()", 3)
+   end
    local client = self.client
    if client.used ~= self then
       if self.closed then
@@ -111,14 +125,18 @@ function core.sql_error_text(failure)
 end
 
 -- Raises what the server refused. What is to be ignored is raised as a table that restarts the event; all else names the
--- line of the script that stands `level` calls above.
+-- line of the script that stands `level` calls above. `query` is its text, or the statement that was prepared or executed.
 local function refuse(level, self, query, ignorable, errno, state, message, open)
+   local called = "query"
+   if type(query) == "table" then
+      called, query = query.prepared and "execute" or "prepare", query.query
+   end
    local failure = {
       connection = self, query = query, sql_errno = errno, sql_state = state, sql_errmsg = message,
    }
    if not ignorable then
       -- Before the hook, and whatever it says.
-      core.host.log_refusal(core.setup.mysql, errno, message, query or "")
+      core.host.log_refusal(called, core.setup.mysql, errno, message, query or "")
       local hook = core.current.env.sysbench.hooks.sql_error_ignorable
       ignorable = type(hook) == "function" and hook(failure)
    end
@@ -214,6 +232,7 @@ function core.query_for_nothing(self, query)
 end
 
 function connection:disconnect()
+   method("disconnect", self, connection_class)
    if not self.closed then
       self.closed = true
       self.client.used = nil
@@ -224,6 +243,7 @@ function connection:disconnect()
 end
 
 function connection:reconnect()
+   method("reconnect", self, connection_class)
    local client = self.client
    if self.closed then
       self.number, self.lease, self.watched = leased(client)
@@ -351,6 +371,7 @@ function connection:prepare(query)
    local client = self.client
    if client.blocking or core.setup.emulates then
       made.emulated = true
+      made.prepared = not core.setup.emulates
       return made
    end
    made.handle = table.remove(client.free_handles)
@@ -362,9 +383,11 @@ function connection:prepare(query)
    local code, ignorable, errno, state, message, open = ask(OP.PREPARE, made.handle, text)
    if code == ANSWER.REFUSED then
       if errno ~= ER_UNSUPPORTED_PS then
-         refuse(CALLER, self, query, ignorable, errno, state, message, open)
+         refuse(CALLER, self, made, ignorable, errno, state, message, open)
       end
       made.emulated = true
+   else
+      made.prepared = true
    end
    return made
 end
@@ -389,6 +412,7 @@ function statement:bind_create(of_type, max_len)
 end
 
 function statement:bind_param(...)
+   method("bind_param", self, statement_class)
    if select("#", ...) == 0 then
       return nil
    end
@@ -426,10 +450,13 @@ local function execute_emulated(self, keep)
       parts[#parts + 1] = self.pieces[i + 1]
    end
    local query = concat(parts)
-   return result_of(self.connection, query, ask(OP.QUERY, keep, query))
+   return result_of(self.connection, self.prepared and self or query, ask(OP.QUERY, keep, query))
 end
 
 function statement:execute()
+   if not self or not self.pieces then
+      error("execute() of a statement is called with a colon, as in statement:execute()", 2)
+   end
    local own, params, count = self.connection, self.params, self.count
    if self.closed then
       error("attempt to use a closed statement", 2)
@@ -442,25 +469,26 @@ function statement:execute()
    if self.emulated then
       return execute_emulated(self, keep)
    end
-   local handle, query = self.handle, self.query
+   local handle = self.handle
    if count == 1 then
-      return result_of(own, query, yield(QUESTION, EXECUTE, handle, keep, 1, params[1].value))
+      return result_of(own, self, yield(QUESTION, EXECUTE, handle, keep, 1, params[1].value))
    elseif count == 2 then
-      return result_of(own, query, yield(QUESTION, EXECUTE, handle, keep, 2, params[1].value, params[2].value))
+      return result_of(own, self, yield(QUESTION, EXECUTE, handle, keep, 2, params[1].value, params[2].value))
    elseif count == 0 then
-      return result_of(own, query, yield(QUESTION, EXECUTE, handle, keep, 0))
+      return result_of(own, self, yield(QUESTION, EXECUTE, handle, keep, 0))
    elseif count == 4 then
-      return result_of(own, query, yield(QUESTION, EXECUTE, handle, keep, 4, params[1].value, params[2].value,
+      return result_of(own, self, yield(QUESTION, EXECUTE, handle, keep, 4, params[1].value, params[2].value,
          params[3].value, params[4].value))
    end
    local values = {}
    for i = 1, count do
       values[i] = params[i].value
    end
-   return result_of(own, query, yield(QUESTION, EXECUTE, handle, keep, count, unpack(values, 1, count)))
+   return result_of(own, self, yield(QUESTION, EXECUTE, handle, keep, count, unpack(values, 1, count)))
 end
 
 function statement:close()
+   method("close", self, statement_class)
    local client = self.connection.client
    if not self.closed and self.handle then
       ask(OP.FORGET, self.connection.number, self.handle)
