@@ -141,7 +141,7 @@ fn caches(connection: &mut Connection) -> Result<BTreeMap<String, u64>, QueryErr
     let pages = "SELECT CASE WHEN cache_size < 0 THEN -1024 * cache_size ELSE cache_size * page_size END \
                  FROM pragma_cache_size, pragma_page_size";
     let mut caches = BTreeMap::new();
-    for (name, sql) in [("cache_size", pages), ("mmap_size", "SELECT mmap_size FROM pragma_mmap_size")] {
+    for (name, sql) in [("cache_size", pages), ("mmap_size", "PRAGMA mmap_size")] {
         caches.extend(known(connection.query_value::<u64>(sql))?.map(|bytes| (name.to_owned(), bytes)));
     }
     Ok(caches)
