@@ -109,12 +109,16 @@ def dyno(program, server, arguments, store, under=()):
     return report, cost
 
 
-def dyno_closed_loop(program, server, script, clients, threads, seconds, store, under=()):
+def dyno_closed_loop(program, server, script, clients, threads, seconds, store, under=(), poller="auto"):
     """Runs dyno as pgbench is run: one stage, no warm-up, nothing verified, nothing made."""
     arguments = ["--workload", f"tpcb/{script}", "--prepare=never", "--clients", clients, "--threads", threads,
                  "--duration", f"{max(1, round(seconds))}s", "--warm-up", "0s", "--no-verify"]
+    if poller != "auto":
+        arguments += ["--poller", poller]
     report, cost = dyno(program, server, arguments, store, under)
     [stage] = report["stages"]
+    if poller not in ("auto", stage.get("poller")):
+        raise bench.BenchError(f"dyno ran with another poller: {poller} cannot be used here")
     totals = stage["totals"]
     if totals["failed"] or totals["unknown"]:
         raise bench.BenchError(f"transactions failed: {stage['errors']}")

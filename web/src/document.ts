@@ -388,6 +388,8 @@ export type StageResult = Arrival & {
   connections: number | null;
   threads: number;
   protocol: string;
+  /** `epoll` or `uring`; left out where a driver has the connections. */
+  poller?: string;
   rate_end_per_s: number | null;
   /** Seconds since the run started. */
   start_s: number;

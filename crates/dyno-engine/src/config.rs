@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dyno_results::spec::Protocol;
+use dyno_results::spec::{PollerChoice, Protocol};
 use dyno_wire::endpoint::{Endpoint, SessionName};
 
 /// Stops what a session is doing.
@@ -69,6 +69,9 @@ pub struct EngineConfig {
     /// Clients are dealt in turn to the endpoint that the engine is started with and to these, which speak the same
     /// protocol.
     pub further_endpoints: Vec<Endpoint>,
+    /// How the load threads wait for their sockets; `None`: as [`POLLER_VARIABLE`](crate::engine::POLLER_VARIABLE) says, else as
+    /// dyno thinks best.
+    pub poller: Option<PollerChoice>,
     /// Ask for real-time priority for the threads of an open load, so that they keep its schedule.
     pub realtime: bool,
     /// Seed of the clients' and the schedule's random streams.
@@ -98,6 +101,7 @@ impl EngineConfig {
             skip_later_than: None,
             failures_in_a_row_max: 100,
             further_endpoints: Vec::new(),
+            poller: None,
             realtime: false,
             seed: 0,
         }

@@ -1,6 +1,6 @@
 //! The engine as its caller sees it: threads are started, clients connected, stages run.
 
-use dyno_results::spec::{Arrivals, End, Protocol, StageOrder};
+use dyno_results::spec::{Arrivals, End, PollerChoice, Protocol, StageOrder};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -20,6 +20,7 @@ use crate::config::EngineConfig;
 use crate::driver::Route;
 use crate::error::{EngineError, SessionError};
 use crate::message::{Report, StageStart, ThreadCommand};
+use crate::poller::{self, Uring};
 use crate::recorder::Recorder;
 use crate::schedule::{Schedule, SharedArrivals, lock};
 use crate::statement::{Recipient, Statements};
@@ -32,6 +33,8 @@ use crate::workload::Workload;
 const STOP_LOOK: Duration = Duration::from_millis(50);
 /// How often it looks whether a thread has ended that may be in its driver.
 const END_LOOK: Duration = Duration::from_millis(1);
+/// Says which poller is asked for where the configuration does not.
+pub const POLLER_VARIABLE: &str = "DYNO_POLLER";
 /// From the order to start until the start, so that every thread has it in time.
 pub const START_DELAY: Duration = Duration::from_millis(2);
 /// Files that the process needs beside its clients' sockets.
@@ -47,6 +50,9 @@ pub struct Engine {
     transactions_max: Option<u64>,
     /// See [`Engine::end_with`].
     over: Arc<AtomicBool>,
+    /// See [`Engine::poller`] and [`Engine::no_uring`].
+    poller: PollerChoice,
+    no_uring: Option<String>,
 }
 
 struct Handle {
@@ -68,7 +74,7 @@ pub enum Observation {
 }
 
 impl Handle {
-    fn start(number: u32, shared: &Arc<Shared>) -> Result<Self, EngineError> {
+    fn start(number: u32, shared: &Arc<Shared>, uring: Option<Uring>) -> Result<Self, EngineError> {
         let wake = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)
             .map_err(|errno| EngineError::Start(errno.into()))?;
         let (commands, received) = channel();
@@ -79,7 +85,7 @@ impl Handle {
         let watching = Arc::clone(&watched);
         let joined = std::thread::Builder::new()
             .name(format!("dyno-load-{number}"))
-            .spawn(move || LoadThread::run(number, &shared, recorder, watching, woken, received))
+            .spawn(move || LoadThread::run(number, &shared, recorder, watching, (woken, received), uring))
             .map_err(EngineError::Start)?;
         Ok(Self { commands, wake, joined, watched })
     }
@@ -128,6 +134,8 @@ impl Engine {
             connected: 0,
             transactions_max: None,
             over: Arc::default(),
+            poller: PollerChoice::Epoll,
+            no_uring: None,
         };
         if !matches!(recipient, Recipient::Driver { .. }) {
             engine.start_threads(threads)?;
@@ -137,10 +145,37 @@ impl Engine {
 
     /// Sees to it that there are so many threads.
     fn start_threads(&mut self, threads: u32) -> Result<(), EngineError> {
-        for number in self.threads.len() as u32..threads {
-            self.threads.push(Handle::start(number, &self.shared)?);
+        let first = self.threads.len() as u32;
+        let mut rings = self.rings(threads.saturating_sub(first))?.into_iter();
+        for number in first..threads {
+            self.threads.push(Handle::start(number, &self.shared, rings.next())?);
         }
         Ok(())
+    }
+
+    /// Rings for so many threads where they are asked for, and the kernel gives them all: a run has one kind of poller.
+    fn rings(&mut self, count: u32) -> Result<Vec<Uring>, EngineError> {
+        if asked_for(self.shared.config.poller)? != PollerChoice::Uring || self.is_blocking() {
+            return Ok(Vec::new());
+        }
+        let rings: Result<Vec<_>, _> = (0..count).map(|_| Uring::new()).collect();
+        match &rings {
+            Ok(_) => self.poller = PollerChoice::Uring,
+            Err(error) => self.no_uring = Some(poller::refusal(*error)),
+        }
+        Ok(rings.unwrap_or_default())
+    }
+
+    /// How the load threads wait for their sockets; `None` where there are none, because drivers have them.
+    #[must_use]
+    pub fn poller(&self) -> Option<PollerChoice> {
+        (!self.is_blocking()).then_some(self.poller)
+    }
+
+    /// Why the load threads use epoll although io_uring was asked for.
+    #[must_use]
+    pub fn no_uring(&self) -> Option<&str> {
+        self.no_uring.as_deref()
     }
 
     fn is_blocking(&self) -> bool {
@@ -366,6 +401,17 @@ impl Drop for Engine {
             }
             let _ = joined.join();
         }
+    }
+}
+
+/// The poller that is asked for: by the configuration, else by the environment.
+fn asked_for(poller: Option<PollerChoice>) -> Result<PollerChoice, EngineError> {
+    match (poller, std::env::var(POLLER_VARIABLE)) {
+        (Some(poller), _) => Ok(poller),
+        (None, Ok(name)) if !name.is_empty() => {
+            PollerChoice::named(&name).ok_or(EngineError::UnknownPoller(name))
+        }
+        (None, _) => Ok(PollerChoice::Auto),
     }
 }
 

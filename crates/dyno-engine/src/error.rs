@@ -121,6 +121,8 @@ pub enum EngineError {
     ThreadLost,
     #[error("a load thread cannot wait for its connections: {0}")]
     Poll(#[source] Errno),
+    #[error("DYNO_POLLER is `{0}`: there are auto, epoll and uring")]
+    UnknownPoller(String),
     /// Asked to stop while connecting.
     #[error("stopped while connecting")]
     Stopped,

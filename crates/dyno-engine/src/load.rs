@@ -235,6 +235,18 @@ impl Load {
         Received::Answered
     }
 
+    /// Where requests leave together, notes when those left that were sent since the last time.
+    #[inline]
+    pub(crate) fn note_submission(&mut self) {
+        let Some(at_ns) = self.io.poller.take_submitted_ns() else { return };
+        for index in self.just_sent.drain(..) {
+            let session = &mut self.sessions[index as usize];
+            if matches!(session.state, SessionState::Waiting | SessionState::Recovering(_)) {
+                session.has_left(at_ns, self.rules.timed_from_begin);
+            }
+        }
+    }
+
     pub(crate) fn turn(&mut self, index: u32, now: u64) -> Turn<'_> {
         let Self { rules, sessions, io, recorder, .. } = self;
         Turn { rules, session: &mut sessions[index as usize], io, recorder, now }
@@ -246,7 +258,13 @@ impl Load {
         while let Some((index, what)) = next.take().or_else(|| self.lend(now)) {
             let session = &mut self.sessions[index as usize];
             match what {
-                Next::Answer => self.just_sent.push(index),
+                Next::Answer => {
+                    self.just_sent.push(index);
+                    if self.io.poller.has_full_batch() {
+                        self.io.poller.submit();
+                        self.note_submission();
+                    }
+                }
                 Next::Time(at_ns) => self.timers.set(session, at_ns),
                 Next::Connection(now) => {
                     self.connector.enqueue(session);

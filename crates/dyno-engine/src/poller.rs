@@ -1,51 +1,36 @@
-//! The sockets of a load thread: waiting for many at once, and what is received and sent on them. The one place that knows
-//! epoll; io_uring would stand beside it.
+//! The sockets of a load thread: waiting for many at once, and what is received and sent on them. Over epoll, or over io_uring
+//! where that is asked for and allowed; nothing else in the engine knows which.
+
+mod epoll;
+mod ring;
+mod uring;
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::Duration;
 
-use rustix::buffer::spare_capacity;
-use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
-use rustix::io::{Errno, ioctl_fionbio};
-use rustix::net::{RecvFlags, SendFlags, recv, send, sockopt};
-use rustix::time::Timespec;
+use rustix::io::Errno;
+use rustix::net::sockopt;
 
-use crate::clock::SECOND_NS;
+use epoll::Epoll;
+pub(crate) use epoll::READ_WAIT_MAX_NS;
+pub(crate) use uring::Uring;
+
 use crate::error::SessionError;
 
-/// Events taken from the kernel at once.
-const EVENTS_MAX: usize = 512;
-/// How long a read waits that does. The kernel rounds it up to its ticks, of which the longest is 10 ms.
-const READ_WAIT: Duration = Duration::from_millis(10);
-/// A read that waits comes back within this time.
-pub(crate) const READ_WAIT_MAX_NS: u64 = 25_000_000;
+/// Where Linux says whether io_uring may be used.
+const DISABLED_FILE: &str = "/proc/sys/kernel/io_uring_disabled";
 
 /// A set of sockets, each known by a token.
-pub(crate) struct Poller {
-    epoll: OwnedFd,
-    events: Vec<Event>,
-    /// The event of the last wait that is taken next.
-    next: usize,
-    /// Where bytes are received, and how many the last [`receive`](Self::receive) brought.
-    inbox: Box<[u8]>,
-    received: usize,
-    /// See [`let_next_read_wait`](Self::let_next_read_wait).
-    next_read_waits: bool,
+pub(crate) enum Poller {
+    Epoll(Epoll),
+    Uring(Box<Uring>),
 }
 
 /// A socket that a poller has.
-pub(crate) struct Socket {
-    fd: OwnedFd,
-    token: u64,
-    interest: Interest,
-    /// A read may wait on it.
-    waits: bool,
+pub(crate) enum Socket {
+    Epoll(epoll::Socket),
+    /// Its slot.
+    Uring(u32),
 }
-
-/// What a socket is waited for.
-type Interest = EventFlags;
-const READ: Interest = EventFlags::IN;
-const READ_WRITE: Interest = EventFlags::IN.union(EventFlags::OUT);
 
 /// A socket that is ready.
 #[derive(Debug, Clone, Copy)]
@@ -55,51 +40,69 @@ pub(crate) struct Ready {
 }
 
 impl Poller {
-    /// A poller that receives at most `inbox_bytes` at once.
-    pub(crate) fn new(inbox_bytes: usize) -> Result<Self, Errno> {
-        Ok(Self {
-            epoll: epoll::create(CreateFlags::CLOEXEC)?,
-            events: Vec::with_capacity(EVENTS_MAX),
-            next: 0,
-            inbox: vec![0; inbox_bytes].into_boxed_slice(),
-            received: 0,
-            next_read_waits: false,
-        })
+    /// One over the ring, if there is one, else over epoll, and then at most `inbox_bytes` are received at once.
+    pub(crate) fn new(uring: Option<Uring>, inbox_bytes: usize) -> Result<Self, Errno> {
+        uring.map_or_else(
+            || Epoll::new(inbox_bytes).map(Self::Epoll),
+            |uring| Ok(Self::Uring(Box::new(uring))),
+        )
     }
 
-    /// Waits for this descriptor, too, which its owner reads.
-    pub(crate) fn watch(&mut self, fd: impl AsFd, token: u64) -> Result<(), Errno> {
-        epoll::add(&self.epoll, fd, EventData::new_u64(token), READ)
+    /// Begins to be this thread's, and waits for a descriptor, too, which its owner reads.
+    pub(crate) fn begin(&mut self, watched: impl AsFd, token: u64) -> Result<(), Errno> {
+        match self {
+            Self::Epoll(epoll) => epoll.watch(watched, token),
+            Self::Uring(uring) => uring.begin(watched.as_fd(), token),
+        }
     }
 
     /// Takes a socket that is connecting; it is ready once that has ended.
     pub(crate) fn add(&mut self, fd: OwnedFd, token: u64) -> Result<Socket, SessionError> {
-        let socket = Socket { fd, token, interest: READ_WRITE, waits: false };
-        self.use_again(&socket)?;
-        Ok(socket)
+        match self {
+            Self::Epoll(epoll) => epoll.add(fd, token).map(Socket::Epoll),
+            Self::Uring(uring) => Ok(Socket::Uring(uring.open(fd, token))),
+        }
     }
 
     /// The result of the connect that was under way.
     pub(crate) fn finish_connect(&self, socket: &Socket) -> Result<(), SessionError> {
-        match sockopt::socket_error(&socket.fd) {
+        let fd = match (self, socket) {
+            (_, Socket::Epoll(socket)) => Some(socket.as_fd()),
+            (Self::Uring(uring), Socket::Uring(slot)) => uring.fd(*slot),
+            _ => None,
+        };
+        match sockopt::socket_error(fd.ok_or(SessionError::Closed)?) {
             Ok(Ok(())) => Ok(()),
             Ok(Err(source)) | Err(source) => Err(SessionError::Io { doing: "connect", source }),
         }
     }
 
-    /// Closes a socket, of which nothing more is heard.
+    /// Closes a socket, of which nothing more is heard. What was sent on it before still leaves.
     pub(crate) fn close(&mut self, socket: Socket) {
-        drop(socket);
+        match (self, socket) {
+            (Self::Uring(uring), Socket::Uring(slot)) => uring.close(slot),
+            // Its descriptor is closed with it.
+            (_, socket) => drop(socket),
+        }
     }
 
     /// Of this socket nothing is to be heard until it is used again.
     pub(crate) fn set_aside(&mut self, socket: &Socket) -> Result<(), SessionError> {
-        epoll::delete(&self.epoll, &socket.fd).map_err(SessionError::io("epoll"))
+        match (self, socket) {
+            (Self::Epoll(epoll), Socket::Epoll(socket)) => epoll.set_aside(socket)?,
+            (Self::Uring(uring), Socket::Uring(slot)) => uring.set_aside(*slot),
+            _ => {}
+        }
+        Ok(())
     }
 
     pub(crate) fn use_again(&mut self, socket: &Socket) -> Result<(), SessionError> {
-        epoll::add(&self.epoll, &socket.fd, EventData::new_u64(socket.token), socket.interest)
-            .map_err(SessionError::io("epoll"))
+        match (self, socket) {
+            (Self::Epoll(epoll), Socket::Epoll(socket)) => epoll.use_again(socket)?,
+            (Self::Uring(uring), Socket::Uring(slot)) => uring.use_again(*slot),
+            _ => {}
+        }
+        Ok(())
     }
 
     /// Whether the socket is to be ready, too, when it can take bytes.
@@ -108,10 +111,11 @@ impl Poller {
         socket: &mut Socket,
         wait: bool,
     ) -> Result<(), SessionError> {
-        let interest = if wait { READ_WRITE } else { READ };
-        if std::mem::replace(&mut socket.interest, interest) != interest {
-            epoll::modify(&self.epoll, &socket.fd, EventData::new_u64(socket.token), interest)
-                .map_err(SessionError::io("epoll"))?;
+        match (self, socket) {
+            (Self::Epoll(epoll), Socket::Epoll(socket)) => epoll.wait_until_writable(socket, wait)?,
+            // It takes all bytes at once, and sends them when it can.
+            (Self::Uring(uring), Socket::Uring(slot)) => uring.receive_always(*slot),
+            _ => {}
         }
         Ok(())
     }
@@ -119,74 +123,111 @@ impl Poller {
     /// Sends as many of the bytes as the socket takes.
     #[inline]
     pub(crate) fn send(&mut self, socket: &Socket, bytes: &[u8]) -> Result<usize, SessionError> {
-        match send(&socket.fd, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
-            Ok(sent) => Ok(sent),
-            Err(Errno::AGAIN | Errno::INTR) => Ok(0),
-            Err(source) => Err(SessionError::Io { doing: "send", source }),
+        match (self, socket) {
+            (Self::Epoll(epoll), Socket::Epoll(socket)) => epoll.send(socket, bytes),
+            (Self::Uring(uring), Socket::Uring(slot)) => uring.send(*slot, bytes).map(|()| bytes.len()),
+            _ => Err(SessionError::Closed),
+        }
+    }
+
+    /// Whether what is sent waits until it leaves together with other sends.
+    pub(crate) fn sends_together(&self) -> bool {
+        matches!(self, Self::Uring(_))
+    }
+
+    /// Whether as many sends wait as may leave together.
+    #[inline]
+    pub(crate) fn has_full_batch(&self) -> bool {
+        matches!(self, Self::Uring(uring) if uring.has_full_batch())
+    }
+
+    /// Lets the sends leave that wait. An error shows itself at the next wait.
+    pub(crate) fn submit(&mut self) {
+        if let Self::Uring(uring) = self {
+            uring.submit();
+        }
+    }
+
+    /// Where sends leave together: when any did first since it was asked last. `None` if none did.
+    #[inline]
+    pub(crate) fn take_submitted_ns(&mut self) -> Option<u64> {
+        match self {
+            Self::Epoll(_) => None,
+            Self::Uring(uring) => uring.take_submitted_ns(),
         }
     }
 
     /// The next [`receive`](Self::receive) waits a little for something to come: whoever waits for nothing else is spared the
     /// question which sockets are ready.
     pub(crate) fn let_next_read_wait(&mut self) {
-        self.next_read_waits = true;
+        if let Self::Epoll(epoll) = self {
+            epoll.let_next_read_wait();
+        }
     }
 
     /// Receives what is there, to be read by [`received`](Self::received). `None` where there is nothing yet, 0 where nothing
     /// more will come.
     #[inline]
     pub(crate) fn receive(&mut self, socket: &mut Socket) -> Result<Option<usize>, SessionError> {
-        self.received = 0;
-        let waits = std::mem::take(&mut self.next_read_waits) && socket.let_reads_wait();
-        let flags = if waits { RecvFlags::empty() } else { RecvFlags::DONTWAIT };
-        match recv(&socket.fd, &mut *self.inbox, flags) {
-            Ok((count, _)) => {
-                self.received = count;
-                Ok(Some(count))
-            }
-            Err(Errno::AGAIN | Errno::INTR) => Ok(None),
-            Err(source) => Err(SessionError::Io { doing: "receive", source }),
+        match (self, socket) {
+            (Self::Epoll(epoll), Socket::Epoll(socket)) => epoll.receive(socket),
+            (Self::Uring(uring), Socket::Uring(slot)) => uring.receive(*slot),
+            _ => Err(SessionError::Closed),
         }
     }
 
     /// What was received last.
     #[inline]
     pub(crate) fn received(&self) -> &[u8] {
-        &self.inbox[..self.received]
+        match self {
+            Self::Epoll(epoll) => epoll.received(),
+            Self::Uring(uring) => uring.received(),
+        }
     }
 
     /// Waits until a socket is ready or `timeout_ns` has passed (`None`: for ever), to the nanosecond.
     ///
     /// The sockets are then taken with [`next_ready`](Self::next_ready).
     pub(crate) fn wait(&mut self, timeout_ns: Option<u64>) -> Result<(), Errno> {
-        let timeout = timeout_ns.map(|ns| Timespec {
-            tv_sec: (ns / SECOND_NS).cast_signed(),
-            tv_nsec: (ns % SECOND_NS).cast_signed(),
-        });
-        self.events.clear();
-        self.next = 0;
-        // A signal is no event: the caller looks at its clock and flags and comes again.
-        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), timeout.as_ref()) {
-            Ok(_) | Err(Errno::INTR) => Ok(()),
-            Err(error) => Err(error),
+        match self {
+            Self::Epoll(epoll) => epoll.wait(timeout_ns),
+            Self::Uring(uring) => uring.wait(timeout_ns),
         }
     }
 
-    /// The next of the sockets that the last wait found ready.
+    /// The next of the sockets that the last wait found ready. What it has is received before the next is asked for.
+    #[inline]
     pub(crate) fn next_ready(&mut self) -> Option<Ready> {
-        let event = self.events.get(self.next)?;
-        self.next += 1;
-        let (flags, data) = (event.flags, event.data);
-        Some(Ready { token: data.u64(), writable: flags.contains(EventFlags::OUT) })
+        match self {
+            Self::Epoll(epoll) => epoll.next_ready(),
+            Self::Uring(uring) => uring.next_ready(),
+        }
+    }
+
+    /// The thread ends: what was closed is closed when this returns.
+    pub(crate) fn end(&mut self) {
+        if let Self::Uring(uring) = self {
+            uring.end();
+        }
     }
 }
 
-impl Socket {
-    /// Sees to it that a read can wait on it; whether it can.
-    fn let_reads_wait(&mut self) -> bool {
-        self.waits = self.waits
-            || sockopt::set_socket_timeout(&self.fd, sockopt::Timeout::Recv, Some(READ_WAIT)).is_ok()
-                && ioctl_fionbio(&self.fd, false).is_ok();
-        self.waits
+/// Why the kernel gives no ring.
+pub(crate) fn refusal(error: Errno) -> String {
+    let disabled = std::fs::read_to_string(DISABLED_FILE).unwrap_or_default();
+    match error {
+        Errno::PERM if matches!(disabled.trim(), "1" | "2") => {
+            format!("the system forbids it (kernel.io_uring_disabled is {})", disabled.trim())
+        }
+        Errno::PERM | Errno::ACCESS => {
+            "it is forbidden here, as by the default seccomp filter of containers".to_owned()
+        }
+        Errno::NOSYS => "the kernel has none, or a seccomp filter hides it".to_owned(),
+        Errno::INVAL => "it needs Linux 6.1 or newer".to_owned(),
+        Errno::NOMEM => "the limit of locked memory is too low (`ulimit -l`)".to_owned(),
+        error => error.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -114,6 +114,17 @@ impl Session {
         self.connection.overhear(self.client.logic.as_mut(), io)
     }
 
+    /// The request that was sent last has left only then, and the transaction has begun then if that was its first.
+    pub(crate) fn has_left(&mut self, at_ns: u64, timed_from_begin: bool) {
+        let sent_ns = std::mem::replace(&mut self.connection.request_ns, at_ns);
+        if let Some(transaction) = &mut self.transaction
+            && transaction.sent_ns == sent_ns
+            && !timed_from_begin
+        {
+            transaction.sent_ns = at_ns;
+        }
+    }
+
     /// Closes the connection in use.
     pub(crate) fn close(&mut self, poller: &mut Poller) {
         self.connection.close(poller);

@@ -22,7 +22,7 @@ use crate::error::SessionError;
 use crate::io::{Io, Received};
 use crate::load::Load;
 use crate::message::{Report, StageStart, ThreadCommand};
-use crate::poller::READ_WAIT_MAX_NS;
+use crate::poller::{READ_WAIT_MAX_NS, Uring};
 use crate::pool::ConnectionPool;
 use crate::record::{Outcome, Transaction};
 use crate::recorder::Recorder;
@@ -80,13 +80,13 @@ impl LoadThread {
         shared: &Arc<Shared>,
         recorder: Recorder,
         watched: Arc<Watched>,
-        wake: OwnedFd,
-        commands: Receiver<ThreadCommand>,
+        (wake, commands): (OwnedFd, Receiver<ThreadCommand>),
+        uring: Option<Uring>,
     ) {
         // Sleeps are to end when they should: without this the kernel may add 50 µs. If it is refused, the
         // schedule lag will show it.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-        let io = match Io::new(&shared.statements, watched) {
+        let io = match Io::new(&shared.statements, watched, uring) {
             Ok(io) => io,
             Err(error) => return recorder.report(Report::Broken(error)),
         };
@@ -115,10 +115,11 @@ impl LoadThread {
         for session in thread.load.sessions.iter_mut().filter(|session| session.is_connected()) {
             session.hang_up_all(&mut thread.load.io.poller);
         }
+        thread.load.io.poller.end();
     }
 
     fn event_loop(&mut self) -> Result<(), Errno> {
-        self.load.io.poller.watch(&self.wake, WAKE)?;
+        self.load.io.poller.begin(&self.wake, WAKE)?;
         let mut goes_on = true;
         while goes_on {
             if self.wait_in_read() {
@@ -131,6 +132,7 @@ impl LoadThread {
                 true => Some(0),
             };
             self.load.io.poller.wait(timeout_ns)?;
+            self.load.note_submission();
             while let Some(ready) = self.load.io.poller.next_ready() {
                 if ready.token == WAKE {
                     goes_on = self.take_commands();
@@ -178,6 +180,9 @@ impl LoadThread {
     /// and the engine has said nothing. False if the thread has to wait for more, or no answer came for a while, in which the
     /// engine may have said something.
     fn wait_in_read(&mut self) -> bool {
+        if self.load.io.poller.sends_together() {
+            return false;
+        }
         let now = now_ns();
         let [session] = self.load.sessions.as_mut_slice() else { return false };
         let waits = matches!(session.state, SessionState::Waiting | SessionState::Recovering(_))
@@ -194,6 +199,10 @@ impl LoadThread {
 
     /// Reads the sessions that were just sent on, in that order, until one has nothing yet.
     fn read_eagerly(&mut self) {
+        // What leaves with the next wait has no answer yet.
+        if self.load.io.poller.sends_together() {
+            return;
+        }
         // An open load waits for times as much as for sockets: its schedule comes first.
         let closed = self.load.stage.as_ref().is_some_and(|stage| !stage.is_open_loop());
         let reads = self.blocks || closed && self.eagerness.is_worth_a_try();

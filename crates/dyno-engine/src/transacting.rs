@@ -20,7 +20,7 @@ pub(crate) struct Rules {
     pub(crate) config: Arc<EngineConfig>,
     /// See [`Workload::recovery`] and [`Workload::timed_from_begin`].
     recovery: Option<StatementId>,
-    timed_from_begin: bool,
+    pub(crate) timed_from_begin: bool,
 }
 
 impl Rules {

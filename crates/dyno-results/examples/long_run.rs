@@ -183,6 +183,7 @@ fn stage(id: u32, target: &str) -> Stage {
         connections: None,
         threads: 2,
         protocol: "prepared".to_owned(),
+        poller: None,
         arrival: Arrival::Closed { think_time_ms: 0.0 },
         rate_end_per_s: None,
         planned_s: None,

@@ -441,6 +441,10 @@ pub struct Stage {
     pub threads: u32,
     /// `simple`, `extended` or `prepared`.
     pub protocol: String,
+    /// How the load threads waited for their connections: `epoll` or `uring`. `None` where a driver has them, and in runs of
+    /// earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub poller: Option<String>,
     #[serde(flatten)]
     pub arrival: Arrival,
     /// Rate at the end, per second, where it is ramped.

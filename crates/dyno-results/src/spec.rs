@@ -89,6 +89,11 @@ pub struct RunSpec {
     #[serde(default, skip_serializing_if = "is_false")]
     pub realtime: bool,
 
+    /// How the load threads wait for their connections [default: auto, else the environment variable DYNO_POLLER]
+    #[arg(long, value_name = "POLLER", hide_possible_values = true, help_heading = "Load")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub poller: Option<PollerChoice>,
+
     /// The databases; where there is none, dyno starts one of its own.
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -366,6 +371,37 @@ impl Protocol {
             Self::Extended => "extended",
             Self::Prepared => "prepared",
         }
+    }
+}
+
+/// How load threads wait for their connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PollerChoice {
+    /// As dyno thinks best: epoll.
+    #[default]
+    Auto,
+    /// The kernel says which connections are ready, and each is then read.
+    Epoll,
+    /// io_uring, where the kernel allows it: many requests leave with one system call, and answers come with it.
+    Uring,
+}
+
+impl PollerChoice {
+    /// `epoll`
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Epoll => "epoll",
+            Self::Uring => "uring",
+        }
+    }
+
+    /// The one of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Auto, Self::Epoll, Self::Uring].into_iter().find(|poller| poller.name() == name)
     }
 }
 

@@ -186,6 +186,7 @@ fn stage(arrival: Arrival) -> Stage {
         connections: Some(1),
         threads: 1,
         protocol: String::new(),
+        poller: Some("uring".to_owned()),
         arrival,
         rate_end_per_s: Some(1.0),
         planned_s: Some(1.0),

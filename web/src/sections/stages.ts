@@ -66,7 +66,7 @@ export function stagesSection(scene: Scene): HTMLElement | null {
     stageRow(stage, several ? (lane?.label ?? stage.target) : null, shows),
     ...typeRows(stage, shows),
   ]);
-  const modes = [...new Set(all.map((stage) => `${arrivalText(stage)}, ${stage.protocol} protocol`))];
+  const modes = [...new Set(all.map(modeOf))];
   const frame = table("All stages as they ran; warm-ups are left out of every figure", columns, rows);
   if (rows.length > ROWS_MAX) frame.classList.add("tall");
   return section(
@@ -79,6 +79,12 @@ export function stagesSection(scene: Scene): HTMLElement | null {
     ),
     frame,
   );
+}
+
+/** What a stage's clients did, and how: `closed loop, prepared protocol`. */
+function modeOf(stage: StageResult): string {
+  const over = stage.poller === "uring" ? ", io_uring" : "";
+  return `${arrivalText(stage)}, ${stage.protocol} protocol${over}`;
 }
 
 function laneOf(scene: Scene, report: Lane["report"], stage: StageResult): Lane | undefined {

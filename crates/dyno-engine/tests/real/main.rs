@@ -7,6 +7,7 @@ mod closed;
 mod failing;
 mod mysql;
 mod open;
+mod poller;
 mod pool;
 mod stages;
 mod told;

@@ -143,6 +143,7 @@ mod tests {
             connections: None,
             threads: 1,
             protocol: "prepared".to_owned(),
+            poller: None,
             arrival: Arrival::Closed { think_time_ms: 0.0 },
             rate_end_per_s: None,
             planned_s: Some(60.0),

@@ -198,6 +198,7 @@ impl Script<'_> {
             connections: self.plan.connections,
             threads: 2,
             protocol: "prepared".to_owned(),
+            poller: None,
             arrival,
             rate_end_per_s: None,
             planned_s: Some(f64::from(seconds)),

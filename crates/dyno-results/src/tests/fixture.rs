@@ -146,6 +146,7 @@ impl Fixture {
             connections: load.pool.map(|(pool, _)| pool.connections),
             threads: 2,
             protocol: "prepared".to_owned(),
+            poller: None,
             arrival: match load.open {
                 Some((rate_per_s, _)) => Arrival::Open { rate_per_s, distribution: Distribution::Poisson },
                 None => Arrival::Closed { think_time_ms: 0.0 },

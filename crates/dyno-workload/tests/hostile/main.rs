@@ -11,7 +11,7 @@ mod drivers;
 mod invented;
 mod proxy;
 
-use dyno_results::spec::{End, Protocol, StageOrder};
+use dyno_results::spec::{End, PollerChoice, Protocol, StageOrder};
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -85,7 +85,7 @@ fn damage(server: &Server) {
         let (endpoint, options) = (at(&endpoint, proxy.address), options.clone());
         within_time_limit(seed, move || {
             talk(&endpoint);
-            load(&endpoint, &options);
+            load(&endpoint, &options, poller(seed));
         });
     });
 }
@@ -155,13 +155,19 @@ fn talk(endpoint: &Endpoint) {
     }
 }
 
-fn load(endpoint: &Endpoint, options: &Options) {
+/// Two seeds meet epoll, and the next two io_uring, where there is such.
+fn poller(seed: u64) -> PollerChoice {
+    if seed % 4 < 2 { PollerChoice::Epoll } else { PollerChoice::Uring }
+}
+
+fn load(endpoint: &Endpoint, options: &Options, poller: PollerChoice) {
     let dialect = Dialect::of_wire(endpoint.wire.is_mysql());
     let workload: Arc<dyn Workload> = Arc::new(Sysbench::new(Test::ReadWrite, options.clone(), &dialect));
     let config = EngineConfig {
         protocol: Protocol::Prepared,
         reconnect_timeout: SILENCE,
         drain_timeout: SILENCE,
+        poller: Some(poller),
         ..EngineConfig::new(1)
     };
     let mut engine = Engine::start(endpoint, &workload, config).unwrap();
@@ -201,7 +207,7 @@ fn invent(is_mysql: bool, url: &str, modes: [&str; 2]) {
                 }
             };
             assert!(!told.contains("s3cret"), "{told}");
-            load(&endpoint, &Options::default());
+            load(&endpoint, &Options::default(), poller(seed));
         });
         let taken = inventor.taken.load(Ordering::SeqCst);
         assert!(taken < LOGIN_BYTES_MAX, "seed {seed}: a login took {taken} bytes");

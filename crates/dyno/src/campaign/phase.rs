@@ -394,6 +394,7 @@ impl<'a> StreamRun<'a> {
             protocol: self.plan.protocol,
             tries_max: self.plan.tries_max,
             realtime: plan.spec.realtime,
+            poller: plan.spec.poller,
             connections: self.plan.connections,
             statement_limit: self.plan.time_limit,
             canceller: server.connection.endpoint().map(canceller),

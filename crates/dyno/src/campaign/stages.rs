@@ -31,6 +31,8 @@ pub(super) struct Stages {
     lost: Option<Lost>,
     /// The reader was told that load threads had no real-time priority.
     told_priority: bool,
+    /// And that they use epoll although io_uring was asked for.
+    told_poller: bool,
 }
 
 /// A stage whose clients lost connections.
@@ -110,8 +112,9 @@ impl Stages {
         if !participant.wait() {
             return Err(ended_early(context));
         }
-        let id = context.stream.begin_stage(announced(subject, &order));
+        let id = context.stream.begin_stage(announced(subject, &order, engine));
         self.last = Some(id);
+        self.tell_poller(context, subject.target, engine);
         order.stage = id;
         let mut observer = Observer::new(context, subject, id);
         let progress = engine.progress();
@@ -182,6 +185,13 @@ impl Stages {
                 "check the server's log",
             ),
             None => failure,
+        }
+    }
+
+    /// Says once that io_uring was asked for and refused.
+    fn tell_poller(&mut self, context: &Context<'_>, target: &str, engine: &Engine) {
+        if let Some(why) = engine.no_uring().filter(|_| !std::mem::replace(&mut self.told_poller, true)) {
+            context.stream.notice(target, None, no_uring(why));
         }
     }
 
@@ -387,8 +397,13 @@ fn of_type(part: &TypeInterval) -> Done {
     }
 }
 
+/// Why the load threads use epoll although io_uring was asked for.
+pub(crate) fn no_uring(why: &str) -> String {
+    format!("io_uring cannot be used, and the load threads use epoll: {why}")
+}
+
 /// The stage as it is announced; its number is given when that is done.
-pub(crate) fn announced(subject: &StageSubject<'_>, order: &StageOrder) -> Stage {
+pub(crate) fn announced(subject: &StageSubject<'_>, order: &StageOrder, engine: &Engine) -> Stage {
     let (planned_s, planned_transactions) = match order.end {
         End::Duration(duration) => (Some(duration.as_secs_f64()), None),
         End::TransactionsPerClient(count) => (None, Some(count.saturating_mul(u64::from(order.clients)))),
@@ -416,6 +431,7 @@ pub(crate) fn announced(subject: &StageSubject<'_>, order: &StageOrder) -> Stage
         connections: subject.connections,
         threads: subject.threads,
         protocol: subject.protocol.name().to_owned(),
+        poller: engine.poller().map(|poller| poller.name().to_owned()),
         arrival,
         rate_end_per_s,
         planned_s,

@@ -92,7 +92,7 @@ impl LoadDescription {
         spec
     }
 
-    fn stage(&self, order: &StageOrder, contended_rows: Option<u32>) -> Stage {
+    fn stage(&self, order: &StageOrder, contended_rows: Option<u32>, engine: &Engine) -> Stage {
         let subject = StageSubject {
             target: self.target,
             series: &self.series,
@@ -110,7 +110,7 @@ impl LoadDescription {
             tables: TableOwner::User,
             queries: None,
         };
-        let stage = stages::announced(&subject, order);
+        let stage = stages::announced(&subject, order, engine);
         let planned = self.transactions.filter(|_| order.kind != StageKind::WarmUp);
         let counted = stage.planned_transactions.filter(|count| *count != u64::MAX);
         Stage { planned_transactions: planned.or(counted), ..stage }
@@ -199,7 +199,10 @@ impl Recording {
         let Some(RecordedRun { stream, .. }) = &self.run else {
             return engine.run_stage(&order, stop, &mut |seen| also(&seen));
         };
-        order.stage = stream.begin_stage(self.load.stage(&order, self.contended_rows));
+        order.stage = stream.begin_stage(self.load.stage(&order, self.contended_rows, engine));
+        if let Some(why) = engine.no_uring() {
+            stream.notice(self.load.target, None, stages::no_uring(why));
+        }
         let outcome = engine.run_stage(&order, stop, &mut |seen| {
             also(&seen);
             match seen {

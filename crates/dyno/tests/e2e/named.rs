@@ -70,6 +70,15 @@ fn a_ladder_of_dynos_own_does_not_climb_into_contention() {
 }
 
 #[test]
+fn a_stage_says_how_its_threads_waited_and_why_not_as_was_asked() {
+    let load = ["--workload", "tpcb/tpcb-like", "--clients", "3", "--duration", "1s", "--poller", "uring"];
+    let Some(report) = run("over_io_uring", &load) else { return };
+    let refused = report.notices().contains("io_uring cannot be used, and the load threads use epoll: ");
+    assert_eq!(report.stage()["poller"], if refused { "epoll" } else { "uring" }, "{}", report.notices());
+    assert_eq!(report.document()["run"]["spec"]["poller"], "uring");
+}
+
+#[test]
 fn an_open_loop_has_a_schedule_and_keeps_it() {
     let rate = ["--workload", "tpcb/select-only", "--clients", "2", "--rate", "200/s", "--duration", "2s"];
     let Some(report) = run("open_loop", &[&rate[..], &["--arrivals", "constant"]].concat()) else { return };

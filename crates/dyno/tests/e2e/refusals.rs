@@ -20,6 +20,7 @@ fn what_was_mistyped_is_answered_with_the_nearest_right_one() {
         (&["run", "nowhere.toml"], &["nowhere.toml", "No such file"]),
         (&["run", "--profile", "prodcution"], &["prodcution", "production"]),
         (&["run", "--server", "mysql"], &["mysql"]),
+        (&["run", "--poller", "urnig"], &["urnig", "uring"]),
         (&["run", "--target", "postgers://h/db"], &["postgers"]),
         (&["run", "--target", "postgres://h/db?sslmod=require"], &["sslmod", "sslmode"]),
     ] {
