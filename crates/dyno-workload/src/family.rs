@@ -8,7 +8,7 @@ use std::str::FromStr;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches as _};
 use dyno_target::Capabilities;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
@@ -62,6 +62,8 @@ pub trait Family: Debug + Sync + 'static {
     const ABOUT: &'static str;
     /// [`Capabilities::protocol`] of the targets that it runs on.
     const RUNS_ON: &'static [&'static str];
+    /// The ids of options of a run that are for such workloads, and that their help has.
+    const FURTHER: &'static [&'static str] = &[];
     /// Whether a scenario has the options in a table of the family's name, and not beside those of others.
     const HAS_TABLE: bool = false;
     /// Every workload, in the order of the lists.
@@ -101,6 +103,8 @@ pub trait Registered: Debug + Sync {
     fn usual(&self, said: Map<String, Value>) -> Vec<&'static str>;
     /// Its options on the command line. Dashes and underscores are the same.
     fn options(&self) -> Vec<Arg>;
+    /// See [`Family::FURTHER`].
+    fn further(&self) -> &'static [&'static str];
     /// What was typed of them.
     ///
     /// # Errors
@@ -154,6 +158,10 @@ impl<F: Family> Registered for F {
         command.get_arguments().map(with_underscores).collect()
     }
 
+    fn further(&self) -> &'static [&'static str] {
+        F::FURTHER
+    }
+
     fn typed(&self, matches: &ArgMatches) -> Result<Map<String, Value>, clap::Error> {
         let options = F::Options::from_arg_matches(matches)?;
         said(&options).map_err(|error| clap::Error::raw(clap::error::ErrorKind::Format, error))
@@ -163,7 +171,8 @@ impl<F: Family> Registered for F {
         if let Value::Object(options) = value {
             value = with_dashes(options).into();
         }
-        said(&serde_json::from_value::<F::Options>(value)?)
+        let read = serde_json::from_value::<F::Options>(value.clone());
+        said(&read.map_err(|error| with_its_name::<F::Options>(value, error))?)
     }
 
     fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
@@ -190,6 +199,19 @@ impl<F: Family> Registered for F {
 /// Options by their names, which may be typed with underscores.
 pub(crate) fn with_dashes(options: Map<String, Value>) -> Map<String, Value> {
     options.into_iter().map(|(name, value)| (name.replace('_', "-"), value)).collect()
+}
+
+/// Why options cannot be read, with the name of the one that cannot.
+fn with_its_name<T: DeserializeOwned>(options: Value, error: serde_json::Error) -> serde_json::Error {
+    let Value::Object(options) = options else { return error };
+    let wrong = |(name, value): (String, Value)| {
+        let alone = serde_json::from_value::<T>(Map::from_iter([(name.clone(), value)]).into()).err()?;
+        Some((name, alone.to_string())).filter(|(_, why)| !why.starts_with("unknown field"))
+    };
+    match options.into_iter().find_map(wrong) {
+        Some((name, why)) => serde_json::Error::custom(format!("{name}: {why}")),
+        None => error,
+    }
 }
 
 /// The options that are not left out.

@@ -329,7 +329,9 @@ mod tests {
             (r#"{"sclae":3}"#, "unknown field `sclae`, expected one of `scale`, `sysbench`, `rows`"),
             (r#"{"sysbench":{"tabels":3}}"#, "unknown field `tabels`"),
             (r#"{"sysbench":3}"#, "invalid type"),
-            (r#"{"scale":"many"}"#, "invalid type"),
+            (r#"{"scale":"many"}"#, "scale: invalid type"),
+            (r#"{"ycsb":{"fields":5,"insert-order":"up"}}"#, "insert-order: unknown variant"),
+            (r#"{"rows":5,"customer-index":"perhaps"}"#, "customer-index: invalid type"),
         ] {
             let wrong = read(text).unwrap_err().to_string();
             assert!(wrong.contains(why), "{text}: {wrong}");

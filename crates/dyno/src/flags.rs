@@ -439,8 +439,14 @@ fn load(named: &str) -> Result<Option<RunSpec>, Failure> {
     }
     if is_file(named) {
         let path = Path::new(named);
-        let text = dyno_target::files::read_to_string(path)
-            .map_err(|source| Failure::read("the scenario", path, &source))?;
+        let text = dyno_target::files::read_to_string(path);
+        let has_version =
+            |text: &String| text.parse().is_ok_and(|table: toml::Table| table.contains_key("version"));
+        if !named.ends_with(".toml") && !text.as_ref().is_ok_and(has_version) {
+            let what = format!("{named} is no file that can be run");
+            return Err(Failure::advised(what, plan::FILES));
+        }
+        let text = text.map_err(|source| Failure::read("the scenario", path, &source))?;
         return parse(named, &text).map(Some);
     }
     let begins: Vec<_> = BUILT_IN.iter().filter(|(name, _)| name.starts_with(named)).collect();
@@ -508,10 +514,11 @@ fn is_file(named: &str) -> bool {
     named.ends_with(".toml") || Path::new(named).is_file()
 }
 
-/// From "unknown field `sclae`, expected one of `scale`, …" the field that was meant.
+/// From "unknown field `sclae`, expected one of `scale`, …" the field that was meant; of a variant alike.
 fn nearest_field(message: &str) -> Option<String> {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    let (unknown, known) = quoted.split_first().filter(|_| message.starts_with("unknown field"))?;
+    let is_unknown = message.starts_with("unknown field") || message.starts_with("unknown variant");
+    let (unknown, known) = quoted.split_first().filter(|_| is_unknown)?;
     known
         .iter()
         .map(|name| (strsim::jaro_winkler(unknown, name), *name))

@@ -16,7 +16,7 @@ use dyno_results::answer::Recorded;
 use dyno_results::spec::{Course, Plans, Prepare, Protocol, RunSpec, VERSION};
 use dyno_workload::benchmark::{QueryFolder, Series, SqlScript};
 
-pub(crate) use self::files::is_lua;
+pub(crate) use self::files::{FILES, is_lua};
 pub(crate) use self::hooks::{Action, HookPlan, HookStage};
 pub(crate) use self::systems::{SystemPlan, TargetSource, capabilities};
 use crate::failure::{Failure, TableOwner};

@@ -12,6 +12,10 @@ use dyno_workload::benchmark::{QueryFolder, SqlScript};
 
 use crate::failure::Failure;
 
+/// What may be named by its path.
+pub(crate) const FILES: &str = "`dyno run` and `dyno plan` take a scenario (FILE.toml, as `dyno plan` writes it), a script (FILE.sql) and a \
+                                folder of queries (each a FILE.sql); Lua scripts are for `dyno sysbench`";
+
 /// Reads the files of SQL and the folders of queries that streams name.
 pub(super) fn read_texts(spec: &mut RunSpec) -> Result<(), Failure> {
     let streams = spec.phases.iter_mut().flat_map(|phase| &mut phase.streams);
@@ -45,7 +49,9 @@ pub(crate) fn is_lua(workload: &str) -> bool {
 /// The texts of the queries in a folder, by the names of their files.
 fn read_folder(path: &Path) -> Result<BTreeMap<String, String>, Failure> {
     let mut queries = BTreeMap::new();
-    for file in list(path).map_err(|source| Failure::read("the queries in", path, &source))? {
+    let unreadable =
+        |source| Failure::advised(format!("cannot read the queries in {}: {source}", path.display()), FILES);
+    for file in list(path).map_err(unreadable)? {
         let Some(name) = file.file_stem().and_then(OsStr::to_str).filter(|name| !name.starts_with('.'))
         else {
             continue;
