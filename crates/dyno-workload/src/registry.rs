@@ -62,6 +62,24 @@ impl Selection {
         Ok(self)
     }
 
+    /// The family itself, as a list shows it.
+    #[must_use]
+    pub fn family(&self) -> Listed {
+        self.family.listed()
+    }
+
+    /// The options of the workloads' family.
+    #[must_use]
+    pub fn options(&self) -> Vec<clap::Arg> {
+        self.family.options()
+    }
+
+    /// Options of a run that are for such workloads.
+    #[must_use]
+    pub fn further(&self) -> &'static [&'static str] {
+        self.family.further()
+    }
+
     /// Of these options those of the workloads' family.
     #[must_use]
     pub fn own(&self, options: DataOptions) -> DataOptions {

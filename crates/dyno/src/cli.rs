@@ -22,7 +22,7 @@ use crate::flags::Flags;
   dyno run --target postgres://me@host/db      a database of yours
   dyno report                                  the last run again
 
-`dyno COMMAND --help` has more examples.")]
+`dyno COMMAND --help` has more examples, `dyno run WORKLOAD --help` the options of a workload.")]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,

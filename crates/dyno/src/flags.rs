@@ -364,6 +364,11 @@ fn named_specification(named: &str, workload: Option<&str>) -> Result<RunSpec, F
     }
 }
 
+/// The workload that a name before the options stands for, where there is one.
+pub(crate) fn workload_of(named: &str) -> Option<String> {
+    first_workload(&find(named).ok()?).map(str::to_owned)
+}
+
 fn first_workload(spec: &RunSpec) -> Option<&str> {
     spec.phases.first()?.streams.first()?.workload.as_deref()
 }

@@ -10,6 +10,7 @@ mod command;
 mod failure;
 mod flags;
 mod front_end;
+mod help;
 mod interrupt;
 mod pgbench;
 mod place;
@@ -47,6 +48,11 @@ fn main() -> ExitCode {
     if let Err(failure) = flags::refuse_split_time(&std::env::args_os().collect::<Vec<_>>()) {
         command::tell(&failure);
         return ExitCode::from(NOT_STARTED);
+    }
+    if let Some(help) = help::of_workload(&words) {
+        // If the terminal is gone there is nobody to tell.
+        let _ = command::write_out(&help);
+        return ExitCode::from(DONE);
     }
     let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,

@@ -96,6 +96,7 @@ impl Family for StorageFamily {
     const ABOUT: &'static str =
         "one table kept in several ways (--variant): how it is made, how large it is, reads and writes";
     const RUNS_ON: &'static [&'static str] = &["PostgreSQL", "MySQL"];
+    const FURTHER: &'static [&'static str] = &["variant", "plans"];
     const HAS_TABLE: bool = true;
     const ALL: &'static [Test] = Self::USUAL;
     const USUAL: &'static [Test] = &[

@@ -109,6 +109,7 @@ impl Family for TpchFamily {
     const NAME: &'static str = NAME;
     const ABOUT: &'static str = "22 queries on eight tables, derived from TPC-H: tpch/queries";
     const RUNS_ON: &'static [&'static str] = &["PostgreSQL", "MySQL", "ClickHouse", "DuckDB", "ADBC", "Hive"];
+    const FURTHER: &'static [&'static str] = &["answers", "record", "plans"];
     const HAS_TABLE: bool = true;
     const ALL: &'static [Queries] = &QUERIES;
     const USUAL: &'static [Queries] = &[QUERIES[0]];
