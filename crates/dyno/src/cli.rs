@@ -388,7 +388,7 @@ pub(crate) struct TargetsArguments {
     pub(crate) json: bool,
 }
 
-/// Print the shell completion of dyno's commands and options
+/// Print the shell completion of dyno's commands, options, workloads, scenarios and stored runs
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   dyno completions bash > ~/.local/share/bash-completion/completions/dyno
@@ -397,6 +397,10 @@ pub(crate) struct TargetsArguments {
 pub(crate) struct CompletionsArguments {
     #[arg(value_name = "SHELL")]
     pub(crate) shell: CompletionShell,
+
+    /// A command line up to the word that is to be completed: what the script asks
+    #[arg(last = true, hide = true)]
+    pub(crate) words: Option<Vec<OsString>>,
 }
 
 /// The shells that are known.

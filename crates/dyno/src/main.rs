@@ -77,7 +77,7 @@ fn main() -> ExitCode {
         Command::Workloads(arguments) => command::lists::workloads(&arguments),
         Command::Scenarios(arguments) => command::lists::scenarios(&arguments),
         Command::Targets(arguments) => command::lists::targets(&arguments),
-        Command::Completions(arguments) => command::lists::completions(&arguments),
+        Command::Completions(arguments) => command::completions::run(&arguments),
     };
     match ended {
         Ok(code) => ExitCode::from(code),

@@ -1,14 +1,12 @@
 //! `dyno workloads`, `scenarios` and `targets`: what is known here.
 
-use clap::CommandFactory as _;
-use clap_complete::{Shell, generate};
 use dyno_target::embedded;
 use dyno_workload::registry::{self, Listed};
 use serde_json::json;
 
 use super::{print, print_json};
 use crate::DONE;
-use crate::cli::{Cli, CompletionShell, CompletionsArguments, ListArguments, TargetsArguments};
+use crate::cli::{ListArguments, TargetsArguments};
 use crate::failure::Failure;
 use crate::flags::{self, BUILT_IN};
 
@@ -34,19 +32,6 @@ pub(crate) fn scenarios(arguments: &ListArguments) -> Result<u8, Failure> {
         .map(|(name, text)| Ok(((*name).to_owned(), flags::parse(name, text)?.about.unwrap_or_default())))
         .collect::<Result<Vec<_>, Failure>>()?;
     list("scenarios", &rows, arguments.json)
-}
-
-/// What a shell reads to complete a command line of dyno.
-pub(crate) fn completions(arguments: &CompletionsArguments) -> Result<u8, Failure> {
-    let shell = match arguments.shell {
-        CompletionShell::Bash => Shell::Bash,
-        CompletionShell::Zsh => Shell::Zsh,
-        CompletionShell::Fish => Shell::Fish,
-    };
-    let mut script = Vec::new();
-    generate(shell, &mut Cli::command(), "dyno", &mut script);
-    print(&String::from_utf8_lossy(&script))?;
-    Ok(DONE)
 }
 
 pub(crate) fn targets(arguments: &TargetsArguments) -> Result<u8, Failure> {
@@ -103,7 +88,9 @@ fn list(what: &str, rows: &[(String, String)], as_json: bool) -> Result<u8, Fail
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use clap::CommandFactory as _;
+
+    use crate::cli::Cli;
 
     #[test]
     fn the_help_of_a_target_names_every_kind() {

@@ -1,6 +1,7 @@
 //! The commands. Each returns the exit status, or why it could not start.
 
 pub(crate) mod compare;
+pub(crate) mod completions;
 pub(crate) mod findings;
 pub(crate) mod lists;
 mod live;

@@ -79,9 +79,47 @@ fn an_error_that_nobody_reads_keeps_its_exit_status() {
             "run",
         ],
     ] {
+        assert_eq!(unread(&home, arguments), [Some(1); 3], "{arguments:?}");
+    }
+    for arguments in [
+        &["plan"][..],
+        &["workloads"],
+        &["run", "--help"],
+        &["run", "tpch", "--help"],
+        &["completions", "zsh"],
+    ] {
+        assert_eq!(unread(&home, arguments), [Some(0); 3], "{arguments:?}");
+    }
+}
+
+/// Exit statuses with standard output closed, with standard error, and with both.
+fn unread(home: &Home, arguments: &[&str]) -> [Option<i32>; 3] {
+    [(true, false), (false, true), (true, true)].map(|(out, err)| {
         let (_, closed) = std::io::pipe().unwrap();
-        let ended = home.command(arguments).stderr(closed).status().unwrap();
-        assert_eq!(ended.code(), Some(1), "{arguments:?}");
+        let mut command = home.command(arguments);
+        if out {
+            command.stdout(closed.try_clone().unwrap());
+        }
+        if err {
+            command.stderr(closed);
+        }
+        command.output().unwrap().status.code()
+    })
+}
+
+/// As for `dyno run … | head`: steps of the preparation have been told, and it fails.
+#[test]
+fn a_preparation_that_fails_unread_keeps_its_exit_status() {
+    let Some(server) = shared() else { return };
+    let home = Home::new();
+    let (target, user) = (database(&server, "unread"), prefixed("unread"));
+    value(&server, "unread", &format!("create role {user} login"));
+    value(&server, "unread", "revoke create on schema public from public");
+    let target = target.replace("postgres@", &format!("{user}@"));
+    for family in ["tpcb", "sysbench", "events"] {
+        let arguments = ["run", family, "--target", &target];
+        home.dyno(&arguments).expect(1).says(&["permission denied", "42501"]);
+        assert_eq!(unread(&home, &arguments), [Some(1); 3], "{family}");
     }
 }
 
@@ -90,12 +128,34 @@ fn shells_are_told_what_they_complete() {
     let home = Home::new();
     for shell in ["bash", "zsh", "fish"] {
         let script = home.dyno(&["completions", shell]).expect(0).out;
-        assert!(
-            ["connections", "compare", "runs"].iter().all(|word| script.contains(word)),
-            "{shell}: {script}"
-        );
+        assert!(script.contains(&format!("dyno completions {shell} -- ")), "{script}");
+        let scenarios = home.dyno(&["completions", shell, "--", "dyno", "run", "qui"]).expect(0).out;
+        assert!(scenarios.starts_with("quick") && scenarios.lines().count() == 1, "{scenarios}");
     }
     home.dyno(&["completions", "sh"]).expect(1).says(&["bash", "zsh", "fish"]);
+    let file = crate::sqlite::target(&home, "a.db", "");
+    let load = ["--scale", "1", "--clients", "1", "--transactions", "1", "--warm-up", "0", "--json"];
+    let run =
+        home.dyno(&[&["run", "tpcb/select-only", "--target", &file], &load[..]].concat()).expect(0).report();
+    let name = run.document()["run"]["name"].as_str().unwrap().to_owned();
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_dyno")).parent().unwrap();
+    for (words, offered) in [
+        ("dyno run ycsb/m", "ycsb/mix"),
+        ("dyno report ''", &format!("last {name}")),
+        ("dyno compare last 20", &name),
+        ("dyno run --rerun = 20", &name),
+        ("dyno report --csv ''", ""),
+    ] {
+        let count = words.split(' ').count() - 1;
+        let asked = format!(
+            "source <(dyno completions bash); COMP_WORDS=({words}); COMP_CWORD={count}; _dyno; echo \"${{COMPREPLY[*]}}\""
+        );
+        let mut bash = std::process::Command::new("/bin/bash");
+        bash.args(["-c", &asked]).env_clear().env("HOME", home.path(""));
+        bash.env("PATH", format!("{}:/usr/bin:/bin", program.display()));
+        let ended = Ended::of(bash, &[words]).expect(0);
+        assert_eq!(ended.out.trim(), offered, "{words}: {}", ended.err);
+    }
 }
 
 #[test]
@@ -105,6 +165,10 @@ fn a_wrong_scenario_is_told_with_its_line() {
         ("version = 1\nqiuck = true\n", &["line 2", "qiuck", "did you mean `quick`?"][..]),
         ("version = 1\nseed = 'ten'\n", &["line 2", "ten"]),
         ("version = 1\n[[phases]]\nwarm-up = 'a while'\n", &["line 3", "a while", "30s"]),
+        (
+            "version = 1\n[[phases]]\n[[phases.streams]]\nprotocol = 'prepard'\n",
+            &["line 4", "did you mean `prepared`?"],
+        ),
         ("seed = \n", &["line 1"]),
     ] {
         let scenario = home.file("mine.toml", text);
@@ -121,6 +185,15 @@ fn what_is_no_scenario_is_told_for_what_it_is() {
     for arguments in [&["run", &lua][..], &["plan", &lua], &["run", "--workload", &lua]] {
         home.dyno(arguments).expect(1).says(&["Lua script", "dyno sysbench"]);
     }
+    for (name, content) in [("mine.txt", "hello\n"), ("mine.csv", "a,b\n"), ("mine", "seed = 7\n")] {
+        let file = home.file(name, content);
+        let ended = home.dyno(&["run", &file]).expect(1);
+        ended.says(&["is no file that", name, "FILE.toml", "FILE.sql", "dyno sysbench"]);
+        assert!(!ended.err.contains("line 1"), "{}", ended.err);
+    }
+    let scenario = home.file("mine.scenario", "version = 1\nqiuck = true\n");
+    home.dyno(&["plan", &scenario]).expect(1).says(&["line 2", "did you mean `quick`?"]);
+    home.dyno(&["plan", "./missing.txt"]).expect(1).says(&["missing.txt", "No such file", "FILE.toml"]);
     let queries = home.path("day=2/queries").display().to_string();
     home.dyno(&["run", &queries]).expect(1).says(&["cannot read the queries", "day=2"]);
     home.dyno(&["run", "--target", "./day=2/a.db"]).expect(1).says(&["a target is written", "sqlite:FILE"]);
