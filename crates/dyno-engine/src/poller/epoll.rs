@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{Errno, ioctl_fionbio};
 use rustix::net::{RecvFlags, SendFlags, recv, send, sockopt};
 use rustix::time::Timespec;
@@ -128,11 +129,22 @@ impl Epoll {
         });
         self.events.clear();
         self.next = 0;
+        let waited = match epoll::wait(&self.epoll, spare_capacity(&mut self.events), timeout.as_ref()) {
+            Err(Errno::NOSYS) => self.wait_twice(timeout.as_ref()),
+            waited => waited,
+        };
         // A signal is no event: the caller looks at its clock and flags and comes again.
-        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), timeout.as_ref()) {
+        match waited {
             Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(error) => Err(error),
         }
+    }
+
+    /// For Linux before 5.11, whose epoll counts in milliseconds.
+    #[cold]
+    fn wait_twice(&mut self, timeout: Option<&Timespec>) -> Result<usize, Errno> {
+        poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], timeout)?;
+        epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&Timespec::default()))
     }
 
     pub(super) fn next_ready(&mut self) -> Option<Ready> {
