@@ -24,10 +24,8 @@ pub(crate) fn plan(arguments: PlanArguments) -> Result<u8, Failure> {
     // A seed that nobody named is drawn anew for each run.
     let seed = asked.seed;
     let plan = Plan::resolve(asked, seed_from_clock())?;
-    let store = match place::open_stored(&store) {
-        Err(Failure::NothingStored { .. }) => None,
-        store => Some(store?),
-    };
+    // Without what was stored the estimate says less, and the plan is the same.
+    let store = place::open_stored(&store).ok();
     let known =
         |system| Known { system, earlier: store.as_ref().and_then(|store| earlier(store, &plan, system)) };
     let known: Vec<Known<'_>> = plan.systems.iter().map(known).collect();
@@ -65,7 +63,6 @@ fn earlier(store: &Store, plan: &Plan, system: &SystemPlan) -> Option<Earlier> {
     };
     let has_workload = |workload: &str| streams().any(|stream| stream.workload == workload);
     let may = |run: &RunSummary| run.content.series.iter().any(|series| has_workload(&series.workload));
-    // Without what was stored the estimate says less, and the plan is the same.
     store.latest(may, same).ok().flatten()
 }
 

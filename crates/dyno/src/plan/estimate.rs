@@ -188,7 +188,8 @@ impl Known<'_> {
         let Earlier { report, system } = self.earlier.as_ref()?;
         let mut series = report.series.iter();
         let same = series.find(|it| it.target == *system && it.workload == stream.workload)?;
-        same.passes.as_ref()?.total_s
+        let clients = clients(stream.course(&self.system.name));
+        same.passes.as_ref().filter(|passes| Some(passes.clients) == clients)?.total_s
     }
 
     /// `the data of pg took 4.1 s in run 2026-11-20-1`
