@@ -126,7 +126,8 @@ impl<'a> Statement<'a> {
             if has_comma { number(limit + 3) } else { number(limit + 1).or_else(|| number(limit + 2)) };
         let cut = |why, keys| Some(Cut { why, rows, has_offset: has_offset || has_comma, keys });
         let Some(order) = self.order else { return cut("its LIMIT has no ORDER BY", None) };
-        if self.orders_groups(tokens, order) {
+        // Which come first of groups that are not shown is left to the order of NULLs and of texts, which products have their own of.
+        if self.has_distinct_rows(tokens) && self.orders_groups(tokens, order) {
             return None;
         }
         match self.columns_of_keys(tokens, order).into_iter().collect() {

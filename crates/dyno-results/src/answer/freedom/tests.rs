@@ -358,7 +358,9 @@ fn rows_that_cannot_tie_are_no_excuse() {
     ] {
         assert_eq!(explained(sql, [false; 2]), None, "{sql}");
     }
+    // Products order NULLs and texts in their own ways, which shows itself in the keys alone.
     for sql in [
+        "SELECT max(v) FROM t GROUP BY a ORDER BY a LIMIT 2",
         "SELECT a, max(v) FROM t GROUP BY a, b ORDER BY a LIMIT 2",
         "SELECT lower(a) AS a, max(v) FROM t GROUP BY a ORDER BY a LIMIT 2",
         "SELECT a, unnest(array_agg(v)) FROM t GROUP BY a ORDER BY a LIMIT 2",
