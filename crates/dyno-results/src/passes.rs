@@ -1,6 +1,6 @@
 //! What passes over the queries of a workload came to: a time for each query, their total and their geometric mean.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde::Serialize;
 
@@ -155,52 +155,50 @@ pub(crate) fn of(series: &Series, stages: &[StageResult], known: &Report) -> Opt
     })
 }
 
-/// The queries of query sets that ended well in no stage of a run, by target: `q2 and q3 of queries never ran on pg`. `None` where
-/// all ran, and where nothing did. One that was cancelled at the time limit ran, and fixed work tells what it did not do itself.
+/// The queries of query sets that ended well in no stage of a run, by target: `q2 and q3 of queries never ended well on pg`. `None`
+/// where all did, and where nothing did. One that was cancelled at the time limit has told what it takes, a load that a time ends
+/// need not reach all, and fixed work tells what it did not do itself.
 #[must_use]
-pub fn not_run(report: &Report) -> Option<String> {
-    let is_measured = |result: &&StageResult| {
-        result.stage.unit() == "query" && !result.stage.fixed && result.stage.kind != StageKind::WarmUp
-    };
-    let of_series = |series: &Series| {
-        let is_own = |result: &&StageResult| {
-            result.stage.target == series.target && result.stage.series == series.name
-        };
-        let own: Vec<&StageResult> = report.stages.iter().filter(is_own).filter(is_measured).collect();
-        let ran: HashSet<&str> = own
-            .iter()
-            .flat_map(|result| &result.by_type)
-            .filter(|it| it.done > 0 || it.service.is_some())
-            .map(|it| it.name.as_str())
-            .collect();
-        let is_cancelled = |query: &str| {
-            let mut failures = report.query_failures.iter();
-            failures.any(|it| {
-                it.over_limit
-                    && it.query == query
-                    && (&it.target, &it.series) == (&series.target, &series.name)
-            })
-        };
-        let all = own.first().map_or(&[][..], |result| result.stage.types.as_slice());
-        let without: Vec<&str> =
-            all.iter().map(String::as_str).filter(|query| !ran.contains(query)).collect();
-        let missing: Vec<&str> = without.into_iter().filter(|query| !is_cancelled(query)).collect();
-        (!missing.is_empty())
-            .then(|| format!("{} of {} never ran on {}", named(&missing), series.name, series.target))
-    };
+pub fn not_done(report: &Report) -> Option<String> {
     let has_done = report.stages.iter().any(|result| result.totals.done_with_drain > 0);
+    let of_series = |series: &Series| {
+        let missing = not_done_of(report, series);
+        let (name, target) = (&series.name, &series.target);
+        (!missing.is_empty()).then(|| format!("{} of {name} never ended well on {target}", named(&missing)))
+    };
     let all: Vec<String> = report.series.iter().filter_map(of_series).collect();
     (has_done && !all.is_empty()).then(|| all.join("; "))
 }
 
-/// Of many the first ones.
+/// `a, b, c and 4 more`
 fn named(queries: &[&str]) -> String {
-    match queries {
-        [first, second, third, more @ ..] if more.len() > 1 => {
-            format!("{first}, {second}, {third} and {} more", more.len())
+    let (first, others) = queries.split_at(queries.len().min(3));
+    let more = (!others.is_empty()).then(|| format!("{} more", others.len()));
+    list(&first.iter().copied().chain(more.as_deref()).collect::<Vec<&str>>())
+}
+
+fn not_done_of<'a>(report: &'a Report, Series { target, name, .. }: &Series) -> Vec<&'a str> {
+    let is_own = |result: &&StageResult| {
+        let stage = &result.stage;
+        (&stage.target, &stage.series) == (target, name)
+            && stage.unit() == "query"
+            && !stage.fixed
+            && stage.kind != StageKind::WarmUp
+    };
+    let own: Vec<&StageResult> = report.stages.iter().filter(is_own).collect();
+    let has_ended_well = |query: &&str| {
+        let mut types = own.iter().flat_map(|result| &result.by_type);
+        types.any(|it| it.name == *query && (it.done > 0 || it.service.is_some()))
+    };
+    let is_missing = |query: &&str| {
+        let is_its = |it: &&QueryFailure| it.query == *query && (&it.target, &it.series) == (target, name);
+        match report.query_failures.iter().find(is_its) {
+            Some(failure) => !failure.over_limit,
+            None => own.iter().any(|result| result.stage.pass),
         }
-        few => list(few),
-    }
+    };
+    let all = own.first().map_or(&[][..], |result| result.stage.types.as_slice());
+    all.iter().map(String::as_str).filter(|query| !has_ended_well(query)).filter(is_missing).collect()
 }
 
 /// The end of a run, or a target that is lost, says nothing of the queries that a pass did not reach: such a pass counts as not begun.

@@ -119,9 +119,8 @@ fn had_other_work(report: &Report, series: &Series) -> Option<String> {
         targets.into_iter().filter(|target| !had_same_work_as(&report.stages, series, target)).collect();
     (!other_work.is_empty()).then(|| {
         format!(
-            "not with those of {}: its data are others, for it had not done the same work before as {}",
-            list(&other_work),
-            if other_work.len() == 1 { "that" } else { "those" }
+            "not with those of {}: the data differ, because other work was done on them before",
+            list(&other_work)
         )
     })
 }

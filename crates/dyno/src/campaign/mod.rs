@@ -65,9 +65,9 @@ pub(crate) fn run(context: &Context<'_>) -> Result<(), Failure> {
     ended
 }
 
-/// A run whose queries did not all run has not done what it was asked to.
+/// A run in which a query never ended well has not done what it was asked to.
 fn all_queries_ran(context: &Context<'_>) -> Result<(), Failure> {
-    match passes::not_run(&context.stream.report()) {
+    match passes::not_done(&context.stream.report()) {
         Some(queries) => Err(Failure::QueriesNotRun { queries }),
         None => Ok(()),
     }

@@ -107,7 +107,7 @@ fn what_is_not_run_again_says_so() {
     let words = ["run", &queries, "--target", &postgres, "--repeat", "2", "--time-limit", "300ms", "--json"];
     // What was cancelled at the time limit has run, and what is missing has not.
     let ended = home.dyno(&words).expect(2);
-    ended.says(&["error: 3-missing of queries never ran on pg"]);
+    ended.says(&["error: 3-missing of queries never ended well on pg"]);
     let report = ended.report();
     let after = planned(&report, "pg", "after");
     let told =

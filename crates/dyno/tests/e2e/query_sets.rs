@@ -207,7 +207,7 @@ fn the_others_go_on_where_a_query_ends_its_connection() {
     let postgres = database(&server, "ending_queries");
     // The run has not done all that it was asked to.
     let ended = home.dyno(&["run", &queries, "--target", &postgres, "--json"]).expect(2);
-    ended.says(&["b of queries never ran on pg"]);
+    ended.says(&["b of queries never ended well on pg"]);
     let report = ended.report();
     assert_eq!(report.document()["run"]["outcome"], "incomplete");
     let times = each(&report, "pg", "times_s");
@@ -276,7 +276,7 @@ fn answers_are_compared_with_those_that_were_recorded() {
     let ended = home.dyno(&[&other[..], &["--answers", "answers.json", "--record", "some.json"]].concat());
     ended.says(&["recorded 1 of 2 answers to some.json: not 05-none"]);
     // What is recorded is that of the queries that ran.
-    ended.says(&["05-none of others never ran on lite"]);
+    ended.says(&["05-none of others never ended well on lite"]);
     let report = ended.report();
     assert_eq!(report.checks()[0]["passed"], Value::Null);
     assert!(evidence(&report, "not-validated").starts_with("none of the recorded answers"));
@@ -346,10 +346,7 @@ fn no_answer_is_missing_where_the_time_ends_before_a_query_is_sent() {
     value(&server, "timed_answers", "UPDATE pause SET seconds = 3");
     let run = ["run", &queries, "--target", &target, "--duration", "1s", "--clients", "1", "--repeat", "1"];
     let answers = ["--warm-up", "0s", "--plans", "none", "--answers", "answers.json", "--json"];
-    // The last of them was not reached, which is told.
-    let ended = home.dyno(&[&run[..], &answers].concat()).expect(2);
-    ended.says(&["3-good of queries never ran on pg"]);
-    let report = ended.report();
+    let report = home.dyno(&[&run[..], &answers].concat()).expect(0).report();
     report.assert_checks_passed();
     assert_ne!(report.checks()[0]["found"], "3");
 }

@@ -42,7 +42,7 @@ fn run(targets: &[&'static str], passes: usize, answers: Vec<Answer>) -> Report 
 }
 
 #[test]
-fn a_query_that_ended_well_in_no_stage_has_not_run() {
+fn a_query_that_ended_well_in_no_pass_is_not_done() {
     let with = |change: &dyn Fn(&mut crate::event::Stage)| {
         let mut fixture = Fixture::started("2026-11-20-1");
         for _ in 0..2 {
@@ -57,25 +57,28 @@ fn a_query_that_ended_well_in_no_stage_has_not_run() {
         }
         fold(&fixture.events)
     };
-    let missing = Some("other of queries never ran on pg".to_owned());
+    let missing = Some("other of queries never ended well on pg".to_owned());
     let mut report = with(&|stage| stage.pass = true);
-    assert_eq!(passes::not_run(&report), missing);
-    assert_eq!(passes::not_run(&with(&|stage| stage.query_set = true)), missing, "it was not reached");
-    assert_eq!(passes::not_run(&with(&|_| ())), None, "types of transactions are no queries");
-    assert_eq!(passes::not_run(&with(&|stage| (stage.pass, stage.fixed) = (true, true))), None);
-    let over_limit = QueryFailure {
+    assert_eq!(passes::not_done(&report), missing);
+    let mut timed = with(&|stage| stage.query_set = true);
+    assert_eq!(passes::not_done(&timed), None, "a time ended the load before");
+    assert_eq!(passes::not_done(&with(&|_| ())), None, "types of transactions are no queries");
+    assert_eq!(passes::not_done(&with(&|stage| (stage.pass, stage.fixed) = (true, true))), None);
+    let failure = |over_limit| QueryFailure {
         target: "pg".to_owned(),
         series: "queries".to_owned(),
         query: "other".to_owned(),
         said: "cancelled".to_owned(),
-        over_limit: true,
+        over_limit,
     };
-    report.query_failures.push(over_limit);
-    assert_eq!(passes::not_run(&report), None, "it ran until the time limit");
+    timed.query_failures.push(failure(false));
+    assert_eq!(passes::not_done(&timed), missing, "it failed");
+    report.query_failures.push(failure(true));
+    assert_eq!(passes::not_done(&report), None, "it ran until the time limit");
     // Where nothing ended well, that is what is told.
     report.query_failures.clear();
     report.stages.iter_mut().for_each(|result| result.totals.done_with_drain = 0);
-    assert_eq!(passes::not_run(&report), None);
+    assert_eq!(passes::not_done(&report), None);
 }
 
 #[test]
@@ -191,18 +194,17 @@ fn only_those_are_compared_that_did_the_same_work_before() {
         let mut found = judge(report).into_iter().filter(|it| it.code == "not-validated");
         found.find(|it| it.subject.target.as_deref() == Some(target)).map(|it| it.evidence)
     };
-    let why = "not with those of heap and hash: its data are others, for it had not done the same work before as those";
+    let why = "not with those of heap and hash: the data differ, because other work was done on them before";
     assert!(told(&report, "columnar").unwrap().ends_with(why), "{:?}", told(&report, "columnar"));
     assert_eq!(told(&report, "heap"), None);
     let two = run_after_updates(
         &[("heap", 100), ("columnar", 50)],
         vec![answer("heap", "1"), answer("columnar", "1")],
     );
-    let why =
-        "not with those of columnar: its data are others, for it had not done the same work before as that";
+    let why = "not with those of columnar: the data differ, because other work was done on them before";
     assert!(told(&two, "heap").unwrap().ends_with(why), "{:?}", told(&two, "heap"));
     let alone = run_after_updates(&[("heap", 100)], vec![answer("heap", "1")]);
-    assert!(!told(&alone, "heap").unwrap().contains("its data are others"));
+    assert!(!told(&alone, "heap").unwrap().contains("the data differ"));
 }
 
 #[test]
