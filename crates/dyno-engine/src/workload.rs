@@ -150,7 +150,7 @@ pub enum Step {
 pub struct Answer {
     /// Statements answered.
     pub statements: u32,
-    /// Results with rows, be there none in them, as far as the protocol tells; of a client's own statement just prepared one that it
+    /// Results with rows, also those with none in them, as far as the protocol tells; of a client's own statement just prepared one that it
     /// will return.
     pub results: u32,
     /// Rows returned.

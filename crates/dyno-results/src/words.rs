@@ -11,7 +11,8 @@ pub(crate) fn command_line(words: &[String]) -> String {
 }
 
 /// Each once, in the order in which they first come.
-pub(crate) fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+#[must_use]
+pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut all = Vec::new();
     for item in items {
         if !all.contains(&item) {

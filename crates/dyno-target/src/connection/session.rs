@@ -39,7 +39,7 @@ impl<S: pg::reply::ReplySink + my::reply::ReplySink> Sink for S {}
 /// What the statements of an answer did.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct AnswerTotals {
-    /// Results with rows, be there none in them.
+    /// Results with rows, also those with none in them.
     pub(super) results: u32,
     /// Rows returned.
     pub(super) rows: u64,

@@ -68,7 +68,7 @@ pub struct Scanned {
 pub struct Totals {
     /// Statements that ended well.
     pub statements: u32,
-    /// Results with rows that were returned, be there none in them; of a statement just described one that it will return.
+    /// Results with rows that were returned, also those with none in them; of a statement just described one that it will return.
     pub results: u32,
     /// Rows returned, by `COPY … TO STDOUT` too.
     pub rows: u64,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, Command, CommandFactory as _};
 use dyno_results::store::RunSummary;
+use dyno_results::words::distinct;
 use dyno_workload::registry;
 
 use super::print;
@@ -241,13 +242,9 @@ fn runs(store: Option<&str>) -> Vec<Offered> {
 
 /// `tpcb/select-only, tpcb/tpcb-like on pg`
 fn about_run(run: &RunSummary) -> String {
-    let distinct = |mut names: Vec<&str>| {
-        names.dedup();
-        names.join(", ")
-    };
-    let workloads = distinct(run.content.series.iter().map(|series| series.workload.as_str()).collect());
-    let targets = distinct(run.content.targets.iter().map(|target| target.name.as_str()).collect());
-    format!("{workloads} on {targets}")
+    let workloads = distinct(run.content.series.iter().map(|series| series.workload.as_str()));
+    let targets = distinct(run.content.targets.iter().map(|target| target.name.as_str()));
+    format!("{} on {}", workloads.join(", "), targets.join(", "))
 }
 
 #[cfg(test)]

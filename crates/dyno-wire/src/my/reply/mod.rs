@@ -32,7 +32,7 @@ pub enum Expect {
 pub struct Totals {
     /// Statements that ended well.
     pub statements: u32,
-    /// Results with rows that were returned, be there none in them; of a statement just prepared one that it will return.
+    /// Results with rows that were returned, also those with none in them; of a statement just prepared one that it will return.
     pub results: u32,
     /// Rows returned.
     pub rows: u64,
