@@ -47,6 +47,10 @@ class Load:
         return self.cost.user_s * 1e6 / self.transactions
 
 
+class PollerRefused(bench.BenchError):
+    """The system does not allow the poller that was asked for."""
+
+
 def measure(command, environment=None):
     """Runs a command to its end; gives its standard output and what it cost."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
@@ -118,7 +122,7 @@ def dyno_closed_loop(program, server, script, clients, threads, seconds, store, 
     report, cost = dyno(program, server, arguments, store, under)
     [stage] = report["stages"]
     if poller not in ("auto", stage.get("poller")):
-        raise bench.BenchError(f"dyno ran with another poller: {poller} cannot be used here")
+        raise PollerRefused(f"dyno ran with another poller: {poller} cannot be used here")
     totals = stage["totals"]
     if totals["failed"] or totals["unknown"]:
         raise bench.BenchError(f"transactions failed: {stage['errors']}")

@@ -259,6 +259,8 @@ impl Load {
             let session = &mut self.sessions[index as usize];
             match what {
                 Next::Answer => {
+                    // What had to leave before this could be sent left before it.
+                    self.note_submission();
                     self.just_sent.push(index);
                     if self.io.poller.has_full_batch() {
                         self.io.poller.submit();

@@ -3,6 +3,7 @@
 
 mod epoll;
 mod ring;
+mod slot;
 mod uring;
 
 use std::os::fd::{AsFd, OwnedFd};
@@ -203,13 +204,6 @@ impl Poller {
             Self::Uring(uring) => uring.next_ready(),
         }
     }
-
-    /// The thread ends: what was closed is closed when this returns.
-    pub(crate) fn end(&mut self) {
-        if let Self::Uring(uring) = self {
-            uring.end();
-        }
-    }
 }
 
 /// Why the kernel gives no ring.
@@ -223,7 +217,7 @@ pub(crate) fn refusal(error: Errno) -> String {
             "it is forbidden here, as by the default seccomp filter of containers".to_owned()
         }
         Errno::NOSYS => "the kernel has none, or a seccomp filter hides it".to_owned(),
-        Errno::INVAL => "it needs Linux 6.1 or newer".to_owned(),
+        Errno::INVAL => "it needs Linux 6.15 or newer".to_owned(),
         Errno::NOMEM => "the limit of locked memory is too low (`ulimit -l`)".to_owned(),
         error => error.to_string(),
     }

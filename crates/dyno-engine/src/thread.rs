@@ -115,7 +115,6 @@ impl LoadThread {
         for session in thread.load.sessions.iter_mut().filter(|session| session.is_connected()) {
             session.hang_up_all(&mut thread.load.io.poller);
         }
-        thread.load.io.poller.end();
     }
 
     fn event_loop(&mut self) -> Result<(), Errno> {

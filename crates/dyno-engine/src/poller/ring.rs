@@ -12,9 +12,9 @@ use rustix::io::Errno;
 use rustix::io_uring::{IORING_OFF_SQ_RING, IORING_OFF_SQES};
 use rustix::io_uring::{
     IoringAsyncCancelFlags, IoringCqeFlags, IoringEnterFlags, IoringOp, IoringRecvFlags, IoringRegisterOp,
-    IoringSetupFlags, IoringSqeFlags, RecvFlags, SendFlags, io_uring_buf, io_uring_buf_reg, io_uring_cqe,
-    io_uring_enter_arg, io_uring_getevents_arg, io_uring_params, io_uring_ptr, io_uring_register,
-    io_uring_setup, io_uring_sqe, io_uring_user_data,
+    IoringSetupFlags, IoringSqFlags, IoringSqeFlags, RecvFlags, SendFlags, io_uring_buf, io_uring_buf_reg,
+    io_uring_cqe, io_uring_enter_arg, io_uring_getevents_arg, io_uring_params, io_uring_ptr,
+    io_uring_register, io_uring_setup, io_uring_sqe, io_uring_user_data,
 };
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 use rustix::time::Timespec;
@@ -33,6 +33,11 @@ const BUFFERS: u16 = 256;
 const BUFFER_BYTES: usize = 16 * 1024 + 64;
 /// The one group of buffers.
 const GROUP: u16 = 0;
+/// `IORING_ENTER_NO_IOWAIT`: the thread is idle while it waits. Else the kernel counts it as waiting for a disk, as what is read of the
+/// host would say then.
+const NO_IOWAIT: IoringEnterFlags = IoringEnterFlags::from_bits_retain(1 << 7);
+/// `IORING_FEAT_NO_IOWAIT`: the kernel, Linux 6.15 or newer, knows it.
+const HAS_NO_IOWAIT: u32 = 1 << 17;
 
 /// What was ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +85,8 @@ pub(super) struct Ring {
     /// The kernel's list of free buffers, and the buffers.
     free: Mapping,
     free_tail: u16,
+    /// How many of them somebody holds.
+    held: u16,
     buffers: Mapping,
 }
 
@@ -98,6 +105,9 @@ impl Ring {
             | IoringSetupFlags::DEFER_TASKRUN;
         // SAFETY: no flag makes the kernel use a descriptor of the parameters.
         let fd = unsafe { io_uring_setup(ORDERS, &mut parameters)? };
+        if parameters.features.bits() & HAS_NO_IOWAIT == 0 {
+            return Err(Errno::INVAL);
+        }
         let completions_end =
             parameters.cq_off.cqes as usize + parameters.cq_entries as usize * size_of::<io_uring_cqe>();
         let orders_end = parameters.sq_off.array as usize + parameters.sq_entries as usize * size_of::<u32>();
@@ -115,6 +125,7 @@ impl Ring {
             sends: Vec::with_capacity(ORDERS as usize),
             free: Mapping::anonymous(usize::from(BUFFERS) * size_of::<io_uring_buf>())?,
             free_tail: 0,
+            held: BUFFERS,
             buffers: Mapping::anonymous(usize::from(BUFFERS) * BUFFER_BYTES)?,
         };
         for index in 0..ring.offsets.sq_entries {
@@ -122,7 +133,11 @@ impl Ring {
             ring.queues.atomic(at).store(index, Ordering::Relaxed);
         }
         ring.register_buffers()?;
-        Ok(ring)
+        // A filter may allow the other calls and not this one.
+        match ring.enter(0, None) {
+            Ok(()) | Err(Errno::BADFD) => Ok(ring),
+            Err(error) => Err(error),
+        }
     }
 
     fn register_buffers(&mut self) -> Result<(), Errno> {
@@ -162,17 +177,22 @@ impl Ring {
         self.sends.get(usize::from(number)).map_or(&[], |range| &self.outgoing[range.clone()])
     }
 
+    /// How many buffers the kernel has to receive into, but for those that it has filled meanwhile.
+    pub(super) fn free_buffers(&self) -> usize {
+        usize::from(BUFFERS - self.held)
+    }
+
     /// Whether there is room for another order.
-    pub(super) fn has_room(&self) -> bool {
+    fn has_room(&self) -> bool {
         self.orders() < self.offsets.sq_entries
     }
 
-    /// Whether there is room for a send of so many bytes.
+    /// Whether there is room for another order, and for so many bytes if it is a send.
     pub(super) fn has_room_for(&self, bytes: usize) -> bool {
         self.has_room() && self.outgoing.len() + bytes <= OUTGOING_BYTES
     }
 
-    /// Orders that wait for their submission.
+    /// How many orders wait for their submission.
     fn orders(&self) -> u32 {
         let head = self.queues.atomic(self.offsets.sq_off.head as usize).load(Ordering::Acquire);
         self.orders_tail.wrapping_sub(head)
@@ -197,7 +217,7 @@ impl Ring {
         self.push(entry);
     }
 
-    /// Orders to receive what comes, again and again. There has to be [room](Self::has_room).
+    /// Orders to receive what comes, again and again. There has to be [room](Self::has_room_for).
     pub(super) fn receive(&mut self, fd: BorrowedFd<'_>, slot: u32) {
         let mut entry = entry(IoringOp::Recv, fd, slot, Order::Receive);
         entry.flags = IoringSqeFlags::BUFFER_SELECT;
@@ -207,7 +227,7 @@ impl Ring {
         self.push(entry);
     }
 
-    /// Orders to tell when the descriptor is readable or writable. There has to be [room](Self::has_room).
+    /// Orders to tell when the descriptor is readable or writable. There has to be [room](Self::has_room_for).
     pub(super) fn poll(&mut self, fd: BorrowedFd<'_>, slot: u32, writable: bool) {
         let mut entry = entry(IoringOp::PollAdd, fd, slot, Order::Poll);
         let events = if writable { EventFlags::OUT } else { EventFlags::IN };
@@ -215,7 +235,7 @@ impl Ring {
         self.push(entry);
     }
 
-    /// Orders to end all that stands for a descriptor. There has to be [room](Self::has_room).
+    /// Orders to end all that stands for a descriptor. There has to be [room](Self::has_room_for).
     pub(super) fn cancel(&mut self, fd: BorrowedFd<'_>, slot: u32) {
         let mut entry = entry(IoringOp::AsyncCancel, fd, slot, Order::Cancel);
         entry.flags = IoringSqeFlags::CQE_SKIP_SUCCESS;
@@ -224,7 +244,7 @@ impl Ring {
     }
 
     fn push(&mut self, entry: io_uring_sqe) {
-        debug_assert!(self.has_room());
+        assert!(self.has_room(), "an order would overwrite one that was not submitted");
         let index = self.orders_tail & (self.offsets.sq_entries - 1);
         // SAFETY: the index lies within the mapped entries, and the kernel does not read this one before the tail says so.
         unsafe { self.entries.start.cast::<io_uring_sqe>().add(index as usize).write(entry) };
@@ -232,7 +252,7 @@ impl Ring {
         self.queues.atomic(self.offsets.sq_off.tail as usize).store(self.orders_tail, Ordering::Release);
     }
 
-    /// Submits all orders.
+    /// Submits all orders. If the kernel cannot take them now (`AGAIN`, `BUSY`), those that are left wait further.
     pub(super) fn submit(&mut self) -> Result<(), Errno> {
         while self.orders() > 0 {
             self.enter(0, None)?;
@@ -240,14 +260,24 @@ impl Ring {
         Ok(())
     }
 
-    /// Submits all orders and waits until there is a completion or the time has passed (`None`: for ever).
+    /// Submits orders, nearly always all, and waits until there is a completion or the time has passed (`None`: for ever).
     pub(super) fn wait(&mut self, timeout_ns: Option<u64>) -> Result<(), Errno> {
         let least = u32::from(timeout_ns != Some(0));
-        self.enter(least, timeout_ns)?;
-        self.submit()
+        self.enter(least, timeout_ns)
     }
 
-    fn enter(&mut self, least: u32, timeout_ns: Option<u64>) -> Result<(), Errno> {
+    /// Whether the kernel keeps completions for which there was no room.
+    pub(super) fn has_overflowed(&self) -> bool {
+        let flags = self.queues.atomic(self.offsets.sq_off.flags as usize).load(Ordering::Acquire);
+        IoringSqFlags::from_bits_retain(flags).contains(IoringSqFlags::CQ_OVERFLOW)
+    }
+
+    /// Has the kernel hand over as many of those as there is room for.
+    pub(super) fn fetch_overflowed(&mut self) -> Result<(), Errno> {
+        self.enter(0, None)
+    }
+
+    fn enter(&self, least: u32, timeout_ns: Option<u64>) -> Result<(), Errno> {
         let mut time = timeout_ns.filter(|_| least > 0).map(|ns| Timespec {
             tv_sec: (ns / SECOND_NS).cast_signed(),
             tv_nsec: (ns % SECOND_NS).cast_signed(),
@@ -256,7 +286,7 @@ impl Ring {
         if let Some(time) = &mut time {
             argument.ts = io_uring_ptr::new((&raw mut *time).cast());
         }
-        let flags = IoringEnterFlags::GETEVENTS | IoringEnterFlags::EXT_ARG;
+        let flags = IoringEnterFlags::GETEVENTS | IoringEnterFlags::EXT_ARG | NO_IOWAIT;
         // SAFETY: the argument and the time live until the call returns. Orders point at `outgoing` alone, which is not changed
         // before they are submitted, and are done with it when they are, because they do not wait.
         match unsafe { io_uring_enter_arg(&self.fd, self.orders(), least, flags, Some(&argument)) } {
@@ -289,6 +319,7 @@ impl Ring {
         let bytes = result.unwrap_or(0);
         let id = (flags.bits() >> 16) as u16;
         let buffer = flags.contains(IoringCqeFlags::BUFFER).then_some(Buffer { id, bytes });
+        self.held += u16::from(buffer.is_some());
         self.completions_head = head.wrapping_add(1);
         self.queues.atomic(self.offsets.cq_off.head as usize).store(self.completions_head, Ordering::Release);
         Some(Completion { slot, order, result, buffer, more: flags.contains(IoringCqeFlags::MORE) })
@@ -309,6 +340,7 @@ impl Ring {
     pub(super) fn give_back(&mut self, buffer: Buffer) {
         let index = usize::from(self.free_tail & (BUFFERS - 1));
         self.free_tail = self.free_tail.wrapping_add(1);
+        self.held -= 1;
         // SAFETY: buffer and entry lie within what is mapped for them, and the kernel does not read the entry before the tail says
         // so. Where the first entry has its reserved part the list has its tail, so that each part is written alone.
         unsafe {

@@ -2,40 +2,53 @@
 //! wait, many sends at a time.
 //!
 //! A socket has a slot. The slot is free again when every order for it has ended, so that no completion is ever taken for
-//! another socket's.
+//! another socket's. What happens is only noted when completions are taken; what has to be ordered because of it is ordered in one
+//! place, before the next wait. Sends alone are ordered when they are made.
 
+use std::collections::VecDeque;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::thread;
+use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use super::Ready;
-use super::ring::{Buffer, Completion, Order, Ring};
+use super::ring::{Completion, Order, Ring};
+use super::slot::{Bytes, Came, Event, Failed, Kind, Slot, Wanted};
 use crate::clock::now_ns;
 use crate::error::SessionError;
 
 /// Sends that are submitted together, at most: the last leaves as much later as the others take.
 const BATCH_MAX: usize = 16;
-/// A send of more leaves at once.
+/// A send of more leaves by itself, behind the others of the next submission, which is due at once.
 const QUEUED_BYTES_MAX: usize = 16 * 1024;
 /// Bytes read at once of a socket that is about to be closed.
 const LAST_BYTES: usize = 4096;
-/// Waits at the end of a thread until all orders have ended.
-const ENDING_WAITS: usize = 10;
-const ENDING_WAIT_NS: u64 = 10_000_000;
+/// How long the end of a thread waits until all orders have ended.
+const ENDING_NS: u64 = 1_000_000_000;
+/// Attempts to submit orders that the kernel has no memory for, and the time between two.
+const SUBMISSIONS_MAX: usize = 1000;
+const SUBMISSION_PAUSE: Duration = Duration::from_millis(1);
 
 /// Sockets over a ring.
 pub(crate) struct Uring {
     ring: Ring,
     slots: Vec<Slot>,
-    /// Slots without a socket, and those that are without one since the last wait: of these something may still be in `events`.
+    /// Slots without a socket, and those that are without one since the last wait: of these a send may still wait for its submission.
     free: Vec<u32>,
     freed: Vec<u32>,
-    /// Closed sockets whose orders were not all submitted.
+    /// Closed sockets whose sends were not all submitted.
     closing: Vec<OwnedFd>,
-    /// What happened, and which of it is looked at next.
+    /// What is ordered before the next wait, but for receives, which wait for free buffers, too.
+    wanted: VecDeque<Wanted>,
+    receives: VecDeque<u32>,
+    /// Slots of which something large is sent with the next submission.
+    large: Vec<u32>,
+    /// What happened, which of it is looked at next, and what of it waits for the next wait.
     events: Vec<Event>,
     next: usize,
+    later: usize,
     /// What the socket has that was found ready last.
     current: Option<(u32, Came)>,
     received: Bytes,
@@ -47,74 +60,6 @@ pub(crate) struct Uring {
     broken: Option<Errno>,
 }
 
-/// A socket's place.
-#[derive(Default)]
-struct Slot {
-    /// `None` once it is closed.
-    fd: Option<OwnedFd>,
-    token: u64,
-    kind: Kind,
-    /// Orders that have not ended; sends end with their submission.
-    orders: u32,
-    is_free: bool,
-    /// Nothing is to be heard of it for now.
-    aside: bool,
-    /// What came meanwhile, and how it broke.
-    kept: Vec<u8>,
-    failed: Option<Failed>,
-    ended: bool,
-    /// With which submission its last send leaves.
-    batch: u64,
-    /// What the socket did not take.
-    unsent: Vec<u8>,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Kind {
-    #[default]
-    Connecting,
-    /// What comes is received.
-    Open,
-    /// A descriptor that its owner reads.
-    Watched,
-}
-
-/// Something that happened to a socket.
-struct Event {
-    slot: u32,
-    came: Came,
-}
-
-/// What came.
-enum Came {
-    Bytes(Buffer),
-    End,
-    Failed(Failed),
-    /// It is connected, or could not be; or its owner has something to read.
-    Ready,
-    /// What came while it was set aside.
-    Kept,
-}
-
-/// An error, and what was done.
-#[derive(Debug, Clone, Copy)]
-struct Failed {
-    doing: &'static str,
-    source: Errno,
-}
-
-/// Where the bytes lie that were received last.
-enum Bytes {
-    Buffer(Buffer),
-    Own(Vec<u8>),
-}
-
-impl From<Failed> for SessionError {
-    fn from(Failed { doing, source }: Failed) -> Self {
-        Self::Io { doing, source }
-    }
-}
-
 impl Uring {
     /// What a load thread will use that [begins](Self::begin) with it.
     pub(crate) fn new() -> Result<Self, Errno> {
@@ -124,8 +69,12 @@ impl Uring {
             free: Vec::new(),
             freed: Vec::new(),
             closing: Vec::new(),
+            wanted: VecDeque::new(),
+            receives: VecDeque::new(),
+            large: Vec::new(),
             events: Vec::new(),
             next: 0,
+            later: 0,
             current: None,
             received: Bytes::Own(Vec::new()),
             batch: 1,
@@ -152,8 +101,10 @@ impl Uring {
             self.slots.push(Slot::default());
             self.slots.len() as u32 - 1
         });
-        self.slots[slot as usize] = Slot { fd: Some(fd), token, kind, ..Slot::default() };
-        self.poll(slot, kind == Kind::Connecting);
+        let at = &mut self.slots[slot as usize];
+        *at =
+            Slot { fd: Some(fd), token, kind, generation: at.generation.wrapping_add(1), ..Slot::default() };
+        self.want_poll(slot, kind == Kind::Connecting);
         slot
     }
 
@@ -167,19 +118,22 @@ impl Uring {
         let at = &mut self.slots[slot as usize];
         if at.kind == Kind::Connecting {
             at.kind = Kind::Open;
-            self.order_receive(slot);
+            self.want_receive(slot);
         }
     }
 
     pub(super) fn close(&mut self, slot: u32) {
-        self.make_room();
+        if self.large.contains(&slot) {
+            self.submit();
+        }
         let at = &mut self.slots[slot as usize];
         let Some(fd) = at.fd.take() else { return };
         if at.orders > 0 {
-            self.ring.cancel(fd.as_fd(), slot);
+            self.wanted.push_back(Wanted::Cancel(slot, fd));
+        } else {
+            // Sends that wait for their submission know it by its number.
+            self.closing.push(fd);
         }
-        // Sends that wait for their submission know it by its number.
-        self.closing.push(fd);
         self.free_if_done(slot);
     }
 
@@ -191,33 +145,35 @@ impl Uring {
         let at = &mut self.slots[slot as usize];
         at.aside = false;
         if at.has_kept() {
-            self.events.push(Event { slot, came: Came::Kept });
+            self.happened(slot, Came::Kept);
         }
     }
 
-    /// Sends with the next submission, unless it is much or other bytes wait.
+    /// Sends with the next submission, unless the socket has not taken what was sent before.
     #[inline]
     pub(super) fn send(&mut self, slot: u32, bytes: &[u8]) -> Result<(), SessionError> {
-        let queued = bytes.len() <= QUEUED_BYTES_MAX;
         // Two of one socket do not wait together: if the first fell short, the second would leave before its rest.
-        let waits = self.slots[slot as usize].batch == self.batch;
-        if !queued || waits || !self.ring.has_room_for(bytes.len()) {
+        if self.slots[slot as usize].batch == self.batch {
             self.submit();
         }
         let at = &mut self.slots[slot as usize];
-        match &at.fd {
-            None => return Err(SessionError::Closed),
-            // These go behind what waits until the socket takes it.
-            Some(_) if !at.unsent.is_empty() => at.unsent.extend_from_slice(bytes),
-            Some(fd) if queued => {
-                self.ring.send(fd.as_fd(), slot, bytes);
-                at.batch = self.batch;
+        if at.fd.is_none() {
+            return Err(SessionError::Closed);
+        }
+        let large = bytes.len() > QUEUED_BYTES_MAX;
+        if large || !at.unsent.is_empty() {
+            // Behind what waits until the socket takes it these need no submission of their own.
+            if at.unsent.is_empty() {
+                self.large.push(slot);
             }
-            Some(_) => {
-                at.unsent.extend_from_slice(bytes);
-                self.submitted_ns.get_or_insert_with(now_ns);
-                self.send_rest(slot)?;
-            }
+            at.unsent.extend_from_slice(bytes);
+            return Ok(());
+        }
+        self.make_room(bytes.len()).map_err(SessionError::io("send"))?;
+        let at = &mut self.slots[slot as usize];
+        if let Some(fd) = &at.fd {
+            self.ring.send(fd.as_fd(), slot, bytes);
+            at.batch = self.batch;
         }
         Ok(())
     }
@@ -236,24 +192,48 @@ impl Uring {
         }
         at.unsent.drain(..sent);
         if !at.unsent.is_empty() {
-            self.poll(slot, true);
+            self.want_poll(slot, true);
         }
         Ok(())
     }
 
-    /// Whether as many sends wait for their submission as may leave together.
+    /// Whether as many sends wait for their submission as may leave together, or a large one.
     #[inline]
     pub(super) fn has_full_batch(&self) -> bool {
-        self.ring.sends() >= BATCH_MAX
+        self.ring.sends() >= BATCH_MAX || !self.large.is_empty()
     }
 
-    /// Submits what waits for it.
+    /// Submits what waits for it, and takes what was completed. An error shows itself at the next wait.
     pub(super) fn submit(&mut self) {
         self.note_submission();
-        if let Err(error) = self.ring.submit() {
-            self.broken = Some(error);
+        for _ in 0..SUBMISSIONS_MAX {
+            if self.broken.is_some() {
+                return;
+            }
+            match self.ring.submit() {
+                Ok(()) => return self.submitted(),
+                Err(Errno::BUSY) => self.take_completions(),
+                Err(Errno::AGAIN) => {
+                    self.take_completions();
+                    thread::sleep(SUBMISSION_PAUSE);
+                }
+                Err(error) => self.broken = Some(error),
+            }
         }
+        self.broken = self.broken.or(Some(Errno::AGAIN));
+    }
+
+    /// All orders were submitted, and with them all sends have been tried.
+    fn submitted(&mut self) {
         self.take_completions();
+        self.batch += 1;
+        self.ring.forget_sent();
+        self.closing.clear();
+        while let Some(slot) = self.large.pop() {
+            if let Err(failed) = self.send_rest(slot) {
+                self.happened(slot, Came::Failed(failed));
+            }
+        }
     }
 
     /// When sends were submitted first since it was asked last.
@@ -263,44 +243,100 @@ impl Uring {
     }
 
     fn note_submission(&mut self) {
-        if self.submitted_ns.is_none() && self.ring.sends() > 0 {
+        if self.submitted_ns.is_none() && (self.ring.sends() > 0 || !self.large.is_empty()) {
             self.submitted_ns = Some(now_ns());
         }
     }
 
     pub(super) fn wait(&mut self, timeout_ns: Option<u64>) -> Result<(), Errno> {
         self.let_go();
-        let at_once = self.next < self.events.len();
+        // These do not leave with the wait, and may have to wait for their socket.
+        if !self.large.is_empty() {
+            self.submit();
+        }
+        self.order();
+        self.note_submission();
+        if let Some(error) = self.broken {
+            return Err(error);
+        }
+        let at_once = self.next < self.events.len() || !self.wanted.is_empty() || !self.receives.is_empty();
         self.events.drain(..self.next);
         self.next = 0;
-        self.note_submission();
-        self.ring.wait(if at_once { Some(0) } else { timeout_ns })?;
-        self.take_completions();
-        self.free.append(&mut self.freed);
-        self.broken.take().map_or(Ok(()), Err)
-    }
-
-    fn take_completions(&mut self) {
-        self.batch += 1;
-        while let Some(completion) = self.ring.completion() {
-            self.completed(completion);
+        match self.ring.wait(if at_once { Some(0) } else { timeout_ns }) {
+            // What is left is submitted below.
+            Ok(()) | Err(Errno::AGAIN | Errno::BUSY) => {}
+            Err(error) => {
+                self.broken = Some(error);
+                return Err(error);
+            }
         }
-        self.ring.forget_sent();
-        self.closing.clear();
+        self.submit();
+        self.free.append(&mut self.freed);
+        // What happens from now on has to wait, so that the caller gets round to its times.
+        self.later = self.events.len();
+        self.broken.map_or(Ok(()), Err)
     }
 
-    /// Notes what happened to a socket, and orders what has to follow.
+    /// Orders what is wanted. Of the receives only as many as there are buffers: one without would end at once.
+    fn order(&mut self) {
+        for _ in 0..self.wanted.len() {
+            if self.make_room(0).is_err() {
+                return;
+            }
+            match self.wanted.pop_front() {
+                Some(Wanted::Poll { slot, writable }) => match &self.slots[slot as usize].fd {
+                    Some(fd) => self.ring.poll(fd.as_fd(), slot, writable),
+                    None => self.order_ended(slot),
+                },
+                Some(Wanted::Cancel(slot, fd)) => {
+                    self.ring.cancel(fd.as_fd(), slot);
+                    self.closing.push(fd);
+                }
+                None => {}
+            }
+        }
+        for _ in 0..self.receives.len().min(self.ring.free_buffers()) {
+            if self.make_room(0).is_err() {
+                return;
+            }
+            let Some(slot) = self.receives.pop_front() else { return };
+            match &self.slots[slot as usize].fd {
+                Some(fd) => self.ring.receive(fd.as_fd(), slot),
+                None => self.order_ended(slot),
+            }
+        }
+    }
+
+    /// Takes all completions. Afterwards there is none of a send that was submitted.
+    fn take_completions(&mut self) {
+        loop {
+            while let Some(completion) = self.ring.completion() {
+                self.completed(completion);
+            }
+            if !self.ring.has_overflowed() {
+                return;
+            }
+            match self.ring.fetch_overflowed() {
+                Ok(()) | Err(Errno::AGAIN | Errno::BUSY) => {}
+                Err(error) => {
+                    self.broken = Some(error);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Notes what happened to a socket, and what has to be ordered.
     fn completed(&mut self, completion: Completion) {
         let Completion { slot, order, result, buffer, more } = completion;
-        let at = &mut self.slots[slot as usize];
         if !more && matches!(order, Order::Receive | Order::Poll) {
-            at.orders -= 1;
+            self.order_ended(slot);
         }
-        if at.fd.is_none() {
+        if self.slots[slot as usize].fd.is_none() {
             if let Some(buffer) = buffer {
                 self.ring.give_back(buffer);
             }
-            return self.free_if_done(slot);
+            return;
         }
         let came = match (order, result) {
             (Order::Cancel, _) => None,
@@ -314,11 +350,16 @@ impl Uring {
         };
         let goes_on = matches!(came, None | Some(Came::Bytes(_)));
         if order == Order::Receive && !more && goes_on {
-            self.order_receive(slot);
+            self.want_receive(slot);
         }
         if let Some(came) = came {
-            self.events.push(Event { slot, came });
+            self.happened(slot, came);
         }
+    }
+
+    fn happened(&mut self, slot: u32, came: Came) {
+        let generation = self.slots[slot as usize].generation;
+        self.events.push(Event { slot, generation, came });
     }
 
     /// A descriptor is readable or writable.
@@ -326,7 +367,7 @@ impl Uring {
         match self.slots[slot as usize].kind {
             Kind::Connecting => Some(Came::Ready),
             Kind::Watched => {
-                self.poll(slot, false);
+                self.want_poll(slot, false);
                 Some(Came::Ready)
             }
             Kind::Open => self.send_rest(slot).err().map(Came::Failed),
@@ -339,8 +380,7 @@ impl Uring {
             Ok(sent) => sent as usize,
             Err(Errno::AGAIN | Errno::INTR) => 0,
             Err(source) => {
-                let came = Came::Failed(Failed { doing: "send", source });
-                return self.events.push(Event { slot, came });
+                return self.happened(slot, Came::Failed(Failed { doing: "send", source }));
             }
         };
         let rest = self.ring.sent(number).get(sent..).unwrap_or(&[]);
@@ -348,21 +388,24 @@ impl Uring {
         let polled = !at.unsent.is_empty();
         at.unsent.extend_from_slice(rest);
         if !polled && !at.unsent.is_empty() {
-            self.poll(slot, true);
+            self.want_poll(slot, true);
         }
     }
 
     /// The next socket that is ready.
     pub(super) fn next_ready(&mut self) -> Option<Ready> {
         self.let_go();
-        loop {
-            let event = self.events.get_mut(self.next)?;
+        while self.next < self.later {
+            let event = &mut self.events[self.next];
             self.next += 1;
-            let (slot, came) = (event.slot, std::mem::replace(&mut event.came, Came::Kept));
+            let (slot, generation) = (event.slot, event.generation);
+            let came = std::mem::replace(&mut event.came, Came::Kept);
             let at = &mut self.slots[slot as usize];
             let writable = at.kind == Kind::Connecting;
-            let is_stale = matches!(came, Came::Kept) && !at.has_kept();
-            if at.fd.is_none() || is_stale {
+            let is_stale = at.fd.is_none()
+                || at.generation != generation
+                || matches!(came, Came::Kept) && !at.has_kept();
+            if is_stale {
                 self.drop_came(came);
             } else if at.aside {
                 self.keep(slot, came);
@@ -372,6 +415,7 @@ impl Uring {
                 return Some(Ready { token, writable });
             }
         }
+        None
     }
 
     /// Keeps what came for a socket that is set aside, or is about to be closed.
@@ -406,9 +450,14 @@ impl Uring {
 
     #[inline]
     pub(super) fn receive(&mut self, slot: u32) -> Result<Option<usize>, SessionError> {
-        let current = self.current.take_if(|(of, came)| *of == slot && !matches!(came, Came::Kept));
+        let current = self.current.take_if(|(of, _)| *of == slot);
         self.let_go();
         match current {
+            // What was kept came before.
+            Some((_, came)) if self.slots[slot as usize].has_kept() => {
+                self.keep(slot, came);
+                self.receive_rest(slot)
+            }
             Some((_, Came::Bytes(buffer))) => {
                 let count = self.ring.bytes(&buffer).len();
                 self.received = Bytes::Buffer(buffer);
@@ -416,34 +465,39 @@ impl Uring {
             }
             Some((_, Came::End)) => Ok(Some(0)),
             Some((_, Came::Failed(failed))) => Err(failed.into()),
-            Some((_, Came::Ready | Came::Kept)) => Ok(None),
-            None => self.receive_rest(slot),
+            Some((_, Came::Ready)) => Ok(None),
+            Some((_, Came::Kept)) | None => self.receive_rest(slot),
         }
     }
 
     /// What the socket has beside what it was found ready with: kept bytes, later events, and what the ring has not received.
     #[cold]
     fn receive_rest(&mut self, slot: u32) -> Result<Option<usize>, SessionError> {
+        let generation = self.slots[slot as usize].generation;
         for at in self.next..self.events.len() {
-            if self.events[at].slot == slot {
-                let came = std::mem::replace(&mut self.events[at].came, Came::Kept);
+            let event = &mut self.events[at];
+            if event.slot == slot && event.generation == generation {
+                let came = std::mem::replace(&mut event.came, Came::Kept);
                 self.keep(slot, came);
             }
         }
         let at = &mut self.slots[slot as usize];
         let mut bytes = std::mem::take(&mut at.kept);
-        if !bytes.is_empty() {
-            let count = bytes.len();
+        let came = if !bytes.is_empty() {
+            Some(Ok(bytes.len()))
+        } else if let Some(failed) = at.failed.take() {
+            Some(Err(failed.into()))
+        } else {
+            std::mem::take(&mut at.ended).then_some(Ok(0))
+        };
+        if at.has_kept() {
+            self.happened(slot, Came::Kept);
+        }
+        if let Some(came) = came {
             self.received = Bytes::Own(bytes);
-            return Ok(Some(count));
+            return came.map(Some);
         }
-        if let Some(failed) = at.failed.take() {
-            return Err(failed.into());
-        }
-        if std::mem::take(&mut at.ended) {
-            return Ok(Some(0));
-        }
-        let Some(fd) = &at.fd else { return Err(SessionError::Closed) };
+        let Some(fd) = &self.slots[slot as usize].fd else { return Err(SessionError::Closed) };
         bytes.resize(LAST_BYTES, 0);
         match recv(fd, &mut *bytes, RecvFlags::DONTWAIT) {
             Ok((count, _)) => {
@@ -465,42 +519,47 @@ impl Uring {
     }
 
     /// Waits until everything that was closed is: a ring that is closed would do it when it comes to it.
-    pub(super) fn end(&mut self) {
+    fn end(&mut self) {
         for slot in 0..self.slots.len() as u32 {
             self.close(slot);
         }
-        for _ in 0..ENDING_WAITS {
-            let ended = self.slots.iter().all(|slot| slot.orders == 0) && self.closing.is_empty();
-            if ended || self.wait(Some(ENDING_WAIT_NS)).is_err() {
+        let until_ns = now_ns() + ENDING_NS;
+        loop {
+            let closed = self.closing.is_empty() && self.wanted.is_empty();
+            let ended = closed && self.slots.iter().all(|slot| slot.orders == 0);
+            let left_ns = until_ns.saturating_sub(now_ns());
+            if ended || left_ns == 0 || self.wait(Some(left_ns)).is_err() {
                 return;
             }
-            self.next = self.events.len();
+            // What came is dropped, and its buffers are given back.
+            while self.next_ready().is_some() {}
         }
     }
 
-    fn order_receive(&mut self, slot: u32) {
-        self.make_room();
-        let at = &mut self.slots[slot as usize];
-        if let Some(fd) = &at.fd {
-            at.orders += 1;
-            self.ring.receive(fd.as_fd(), slot);
-        }
+    fn want_receive(&mut self, slot: u32) {
+        self.slots[slot as usize].orders += 1;
+        self.receives.push_back(slot);
     }
 
-    fn poll(&mut self, slot: u32, writable: bool) {
-        self.make_room();
-        let at = &mut self.slots[slot as usize];
-        if let Some(fd) = &at.fd {
-            at.orders += 1;
-            self.ring.poll(fd.as_fd(), slot, writable);
-        }
+    fn want_poll(&mut self, slot: u32, writable: bool) {
+        self.slots[slot as usize].orders += 1;
+        self.wanted.push_back(Wanted::Poll { slot, writable });
     }
 
-    /// Sees to it that there is room for another order.
-    fn make_room(&mut self) {
-        if !self.ring.has_room() {
+    /// Sees to it that there is room for another order, and for so many bytes if it is a send.
+    fn make_room(&mut self, bytes: usize) -> Result<(), Errno> {
+        while !self.ring.has_room_for(bytes) {
             self.submit();
+            if let Some(error) = self.broken {
+                return Err(error);
+            }
         }
+        Ok(())
+    }
+
+    fn order_ended(&mut self, slot: u32) {
+        self.slots[slot as usize].orders -= 1;
+        self.free_if_done(slot);
     }
 
     fn free_if_done(&mut self, slot: u32) {
@@ -511,8 +570,9 @@ impl Uring {
     }
 }
 
-impl Slot {
-    fn has_kept(&self) -> bool {
-        !self.kept.is_empty() || self.failed.is_some() || self.ended
+/// Also where a thread panics.
+impl Drop for Uring {
+    fn drop(&mut self) {
+        self.end();
     }
 }

@@ -1,11 +1,17 @@
 //! io_uring in place of epoll: all of this suite over it, and what becomes of it where it is forbidden.
 
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::{Engine, POLLER_VARIABLE};
-use dyno_results::spec::{End, PollerChoice};
+use dyno_engine::request::{Request, Statement};
+use dyno_engine::workload::{
+    Answer, Client, ClientIdentity, EndedTransaction, StatementId, Step, TransactionType, Workload,
+};
+use dyno_results::spec::{End, PollerChoice, Protocol};
 
 use crate::bank::{Database, closed, config, database, engine, run};
 
@@ -38,21 +44,100 @@ fn a_run_has_the_poller_that_it_asks_for() {
 #[test]
 fn where_a_filter_forbids_io_uring_it_is_epoll_and_the_engine_says_why() {
     let Some(database) = database("") else { return };
-    // The filter is the thread's and those that it starts.
-    let ran = thread::scope(|scope| {
-        let filtered = scope.spawn(|| {
-            filter::forbid_io_uring();
-            let engine = started(&database, PollerChoice::Uring);
-            let told = engine.no_uring().map(str::to_owned);
-            let poller = engine.poller();
-            runs(engine);
-            (poller, told)
+    let Some(machine) = filter::machine() else {
+        println!("skipped: no filter is known for this kind of processor");
+        return;
+    };
+    for call in [libc::SYS_io_uring_setup, libc::SYS_io_uring_register, libc::SYS_io_uring_enter] {
+        // The filter is the thread's and those that it starts.
+        let (poller, told) = thread::scope(|scope| {
+            let filtered = scope.spawn(|| {
+                filter::forbid(machine, call);
+                let engine = started(&database, PollerChoice::Uring);
+                let told = engine.no_uring().map(str::to_owned);
+                let poller = engine.poller();
+                runs(engine);
+                (poller, told)
+            });
+            filtered.join().unwrap()
         });
-        filtered.join().unwrap()
-    });
-    let told = ran.1.unwrap();
-    assert_eq!(ran.0, Some(PollerChoice::Epoll));
-    assert!(told.contains("seccomp") || told.contains("io_uring_disabled"), "{told}");
+        let told = told.unwrap();
+        assert_eq!(poller, Some(PollerChoice::Epoll));
+        let reasons = ["seccomp", "io_uring_disabled", "Linux 6.15"];
+        assert!(reasons.iter().any(|reason| told.contains(reason)), "{told}");
+    }
+}
+
+/// Requests that fit into a batch from some clients, and from others such as do not. Counts the transactions whose time begins
+/// before they do.
+struct LargeAndSmall {
+    statements: [Statement; 2],
+    types: [String; 1],
+    too_early: Arc<AtomicU64>,
+}
+
+struct OneSize {
+    statement: StatementId,
+    sent: bool,
+    too_early: Arc<AtomicU64>,
+}
+
+impl Workload for LargeAndSmall {
+    fn types(&self) -> &[String] {
+        &self.types
+    }
+
+    fn statements(&self) -> &[Statement] {
+        &self.statements
+    }
+
+    fn client(&self, identity: ClientIdentity, _seed: u64) -> Box<dyn Client> {
+        let statement = StatementId(u16::from(identity.id.is_multiple_of(3)));
+        Box::new(OneSize { statement, sent: false, too_early: Arc::clone(&self.too_early) })
+    }
+}
+
+impl Client for OneSize {
+    fn begin(&mut self) -> TransactionType {
+        self.sent = false;
+        TransactionType(0)
+    }
+
+    fn begin_again(&mut self) {
+        self.sent = false;
+    }
+
+    fn next(&mut self, _answer: Option<&Answer>, request: &mut Request<'_>) -> Step {
+        if std::mem::replace(&mut self.sent, true) {
+            return Step::Done;
+        }
+        request.execute(self.statement, &[]);
+        Step::Send
+    }
+
+    fn ended(&mut self, ended: &EndedTransaction) {
+        if ended.begun_ns < ended.due_ns {
+            self.too_early.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+#[test]
+fn no_request_has_left_before_it_was_made_be_it_large_or_small() {
+    let Some(database) = database("") else { return };
+    for poller in [PollerChoice::Epoll, PollerChoice::Uring] {
+        let too_early = Arc::new(AtomicU64::new(0));
+        let large = format!("SELECT length('{}')", "x".repeat(40_000));
+        let statements = [Statement::text("SELECT 1"), Statement::text(&large)];
+        let types = ["only".to_owned()];
+        let workload: Arc<dyn Workload> =
+            Arc::new(LargeAndSmall { statements, types, too_early: Arc::clone(&too_early) });
+        let config = EngineConfig { protocol: Protocol::Simple, ..over(poller) };
+        let mut engine = Engine::start(&database.endpoint(), &workload, config).unwrap();
+        let seen = run(&mut engine, &closed(60, End::TransactionsPerClient(50)));
+        assert_eq!((seen.done(), seen.errors.len()), (3000, 0), "{:?}", seen.errors);
+        assert_eq!(too_early.load(Ordering::Relaxed), 0, "{poller:?}");
+    }
 }
 
 #[test]
@@ -75,8 +160,17 @@ fn this_suite_over_io_uring() {
 }
 
 mod filter {
-    /// `AUDIT_ARCH_X86_64`
-    const X86_64: u32 = 0xc000_003e;
+    /// By which the filter knows calls of this kind of processor: `AUDIT_ARCH_X86_64`, `AUDIT_ARCH_AARCH64`.
+    pub(super) fn machine() -> Option<u32> {
+        if cfg!(target_arch = "x86_64") {
+            Some(0xc000_003e)
+        } else if cfg!(target_arch = "aarch64") {
+            Some(0xc000_00b7)
+        } else {
+            None
+        }
+    }
+
     /// Where the data of a system call have its number, and the architecture.
     const NUMBER_AT: u32 = 0;
     const ARCHITECTURE_AT: u32 = 4;
@@ -85,17 +179,16 @@ mod filter {
         libc::sock_filter { code: code as u16, jt: if_so, jf: else_so, k }
     }
 
-    /// Has this thread's calls of `io_uring_setup` refused, as the default filters of containers do.
-    pub(super) fn forbid_io_uring() {
+    /// Has such calls of this thread refused, as the default filters of containers do with those of io_uring.
+    pub(super) fn forbid(machine: u32, call: libc::c_long) {
         let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
         let jump = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
         let give = libc::BPF_RET | libc::BPF_K;
-        let setup = libc::SYS_io_uring_setup as u32;
         let mut steps = [
             step(load, ARCHITECTURE_AT, 0, 0),
-            step(jump, X86_64, 0, 3),
+            step(jump, machine, 0, 3),
             step(load, NUMBER_AT, 0, 0),
-            step(jump, setup, 0, 1),
+            step(jump, call as u32, 0, 1),
             step(give, libc::SECCOMP_RET_ERRNO | libc::EPERM.unsigned_abs(), 0, 0),
             step(give, libc::SECCOMP_RET_ALLOW, 0, 0),
         ];
