@@ -1,6 +1,6 @@
 //! What passes over the queries of a workload came to: a time for each query, their total and their geometric mean.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 
@@ -177,6 +177,7 @@ fn named(queries: &[&str]) -> String {
     list(&first.iter().copied().chain(more.as_deref()).collect::<Vec<&str>>())
 }
 
+/// Those of one series.
 fn not_done_of<'a>(report: &'a Report, Series { target, name, .. }: &Series) -> Vec<&'a str> {
     let is_own = |result: &&StageResult| {
         let stage = &result.stage;
@@ -186,10 +187,9 @@ fn not_done_of<'a>(report: &'a Report, Series { target, name, .. }: &Series) -> 
             && stage.kind != StageKind::WarmUp
     };
     let own: Vec<&StageResult> = report.stages.iter().filter(is_own).collect();
-    let has_ended_well = |query: &&str| {
-        let mut types = own.iter().flat_map(|result| &result.by_type);
-        types.any(|it| it.name == *query && (it.done > 0 || it.service.is_some()))
-    };
+    let types = own.iter().flat_map(|result| &result.by_type);
+    let ended_well: HashSet<&str> =
+        types.filter(|it| it.done > 0 || it.service.is_some()).map(|it| it.name.as_str()).collect();
     let is_missing = |query: &&str| {
         let is_its = |it: &&QueryFailure| it.query == *query && (&it.target, &it.series) == (target, name);
         match report.query_failures.iter().find(is_its) {
@@ -198,7 +198,7 @@ fn not_done_of<'a>(report: &'a Report, Series { target, name, .. }: &Series) -> 
         }
     };
     let all = own.first().map_or(&[][..], |result| result.stage.types.as_slice());
-    all.iter().map(String::as_str).filter(|query| !has_ended_well(query)).filter(is_missing).collect()
+    all.iter().map(String::as_str).filter(|query| !ended_well.contains(query)).filter(is_missing).collect()
 }
 
 /// The end of a run, or a target that is lost, says nothing of the queries that a pass did not reach: such a pass counts as not begun.
