@@ -85,7 +85,7 @@ export interface Run {
   command: string[];
   spec: unknown;
   /** With every default. */
-  resolved?: { systems?: { name: string; target: string }[] };
+  resolved?: unknown;
   /** Text in the page, where a 64-bit number would lose digits. */
   seed: string | number;
   seconds: number;
@@ -94,7 +94,10 @@ export interface Run {
 }
 
 export interface Target {
+  /** Of the system: what `target` is everywhere else. */
   name: string;
+  /** The target's name in the specification. */
+  server: string;
   url: string;
   product: string | null;
   version: string | null;
@@ -613,7 +616,10 @@ export interface Finding {
   severity: Severity;
   /** Target or series, for a reader; null for the whole run. */
   about: string | null;
+  /** The name of the system, or of the server with all its systems. */
   target: string | null;
+  system: string | null;
+  server: string | null;
   series: string | null;
   /** Id of the stage. */
   stage: number | null;

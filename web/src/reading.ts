@@ -146,10 +146,13 @@ export function bySeverity(findings: Finding[]): Finding[] {
 }
 
 /** Whether a finding bears on a series: it is about the whole run, its target, the server of that, or the series itself. */
-export function concerns({ run }: Report, { target, series: name }: Finding, series: Series): boolean {
-  const system = run.resolved?.systems?.find((system) => system.name === series.target);
-  const isOfTarget = target === null || target === series.target || target === system?.target;
-  return isOfTarget && (name ?? series.name) === series.name;
+export function bearsOn(
+  { targets }: Report,
+  { system, server, series: name }: Finding,
+  series: Series,
+): boolean {
+  if ((system ?? series.target) !== series.target || (name ?? series.name) !== series.name) return false;
+  return server === null || targets.some((one) => one.name === series.target && one.server === server);
 }
 
 /** Whether the run was still going when its document was asked for. */

@@ -136,7 +136,15 @@ export function emptyReport(): WrittenReport {
     ...report,
     run: { ...report.run, outcome: "incomplete", reason: null },
     targets: [
-      { name: "pg", url: "postgres://db/x", product: null, version: null, version_text: null, ...nothing },
+      {
+        name: "pg",
+        server: "pg",
+        url: "postgres://db/x",
+        product: null,
+        version: null,
+        version_text: null,
+        ...nothing,
+      },
     ],
     hosts: [],
     settings: [],
@@ -361,6 +369,7 @@ function evidence(seconds: number): Omit<WrittenReport, "series" | "stages" | "t
     targets: [
       {
         name: "pg",
+        server: "pg",
         url: "postgres://dyno@/dyno?host=/tmp/x",
         product: "PostgreSQL",
         version: "18.1",
@@ -510,5 +519,5 @@ export function sequence(seed: number): () => number {
 
 /** What a finding is about. */
 export function subject(target: string | null, series: string | null = null, stage: number | null = null) {
-  return { about: series ?? target, target, series, stage };
+  return { about: series ?? target, target, system: target, server: null as string | null, series, stage };
 }

@@ -5,9 +5,9 @@ import type { Finding, Report, Series, Timeline } from "../src/document";
 import { layoutOf } from "../src/layout";
 import {
   arrivalText,
+  bearsOn,
   bySeverity,
   clientsText,
-  concerns,
   holdOf,
   ladderOf,
   metToTheEnd,
@@ -104,15 +104,21 @@ describe("findings", () => {
   });
 
   test("concern what they are about", () => {
-    expect(concerns(report, finding(subject(null)), read)).toBe(true);
-    expect(concerns(report, finding(subject("pg")), read)).toBe(true);
-    expect(concerns(report, finding(subject("pg", "read")), read)).toBe(true);
-    expect(concerns(report, finding(subject("pg", "read")), write)).toBe(false);
-    expect(concerns(report, finding(subject("my")), read)).toBe(false);
-    expect(concerns(report, finding(subject("my", "read")), read)).toBe(false);
-    const on = (target: string) => ({ ...report.run, resolved: { systems: [{ name: "pg", target }] } });
-    expect(concerns({ ...report, run: on("my") }, finding(subject("my")), read)).toBe(true);
-    expect(concerns({ ...report, run: on("other") }, finding(subject("my")), read)).toBe(false);
+    expect(bearsOn(report, finding(subject(null)), read)).toBe(true);
+    expect(bearsOn(report, finding(subject("pg")), read)).toBe(true);
+    expect(bearsOn(report, finding(subject("pg", "read")), read)).toBe(true);
+    expect(bearsOn(report, finding(subject("pg", "read")), write)).toBe(false);
+    expect(bearsOn(report, finding(subject("my")), read)).toBe(false);
+    expect(bearsOn(report, finding(subject("my", "read")), read)).toBe(false);
+    const on = (server: string) => ({
+      ...report,
+      targets: report.targets.map((one) => ({ ...one, server })),
+    });
+    const ofServer = finding({ ...subject("my"), system: null, server: "my" });
+    expect(bearsOn(on("my"), ofServer, read)).toBe(true);
+    expect(bearsOn(on("other"), ofServer, read)).toBe(false);
+    // A system may have the name of another one's server.
+    expect(bearsOn(on("my"), finding(subject("my")), read)).toBe(false);
   });
 
   test("stand with the gravest first", () => {

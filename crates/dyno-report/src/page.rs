@@ -266,6 +266,7 @@ mod tests {
             },
             targets: vec![Target {
                 name: HOSTILE.to_owned(),
+                server: HOSTILE.to_owned(),
                 url: HOSTILE.to_owned(),
                 product: Some(HOSTILE.to_owned()),
                 version: None,

@@ -234,6 +234,7 @@ mod tests {
             indirect: None,
             missing_indexes: Vec::new(),
             after: None,
+            phase: None,
         })
     }
 

@@ -397,7 +397,7 @@ fn what_is_found_of_both_targets_has_its_advice_once() {
     let mut report = fold(&Plan { rung_s: 1, ladder: vec![4], hold_s: 1, ..two() }.events());
     let finding = report.findings.remove(0);
     for about in ["pg", "my"] {
-        report.findings.push(Finding { subject: Subject::of_target(about), ..finding.clone() });
+        report.findings.push(Finding { subject: Subject::of_system(about), ..finding.clone() });
     }
     insta::assert_snapshot!(render_findings(&report.findings, Terminal::plain(90)), @"
     findings  doubt  shared-host  driver and server share 2 cores; the driver took 34% of them

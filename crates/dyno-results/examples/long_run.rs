@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use dyno_results::event::{
-    Arrival, Event, Finished, Interval, Outcome, Sample, Stage, StageFinished, StageKind, Stamped, Started,
-    Target, TypeInterval,
+    Arrival, Event, Finished, Interval, Outcome, Sample, Stage, StageFinished, StageKey, StageKind, Stamped,
+    Started, Target, TypeInterval,
 };
 use dyno_results::latency::Latency;
 use dyno_results::store::{RunWriter, Store};
@@ -156,6 +156,7 @@ impl Run {
 fn target(name: &str) -> Target {
     Target {
         name: name.to_owned(),
+        server: name.to_owned(),
         url: format!("{name}://made-up"),
         product: None,
         version: None,
@@ -174,7 +175,7 @@ fn target(name: &str) -> Target {
 fn stage(id: u32, target: &str) -> Stage {
     Stage {
         id,
-        target: target.to_owned(),
+        key: StageKey { system: target.to_owned(), ..StageKey::default() },
         series: "made-up".to_owned(),
         kind: StageKind::Hold,
         workload: "made/up".to_owned(),
@@ -192,8 +193,6 @@ fn stage(id: u32, target: &str) -> Stage {
         pass: false,
         query_set: false,
         fixed: false,
-        stream: 0,
-        round: 0,
         types: vec!["made-up".to_owned()],
     }
 }

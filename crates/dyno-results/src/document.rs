@@ -156,26 +156,24 @@ impl Report {
         self.targets.iter().find(|target| target.name == name)
     }
 
-    /// What the server of a system is called: as its target is where several systems are on that, else as the system.
+    /// The server that a system is on; `None` where it was not described.
     #[must_use]
-    pub fn server_of<'a>(&'a self, system: &'a str) -> &'a str {
-        let systems = || self.run.resolved.systems.iter();
-        let target = systems().find(|known| known.name == system).map(|known| known.target.as_str());
-        let is_shared = |target: &&str| systems().filter(|known| known.target == *target).count() > 1;
-        target.filter(is_shared).unwrap_or(system)
+    pub fn server(&self, system: &str) -> Option<&str> {
+        self.target(system).map(|target| target.server.as_str())
     }
 
-    /// Whether a finding is of this system: of itself, its server, or the run.
+    /// Whether a finding bears on a system: it is of the system itself, of its server, or of the run.
     #[must_use]
-    pub fn is_about(&self, subject: &event::Subject, system: &str) -> bool {
-        subject.target.as_deref().is_none_or(|target| target == system || target == self.server_of(system))
+    pub fn bears_on(&self, subject: &event::Subject, system: &str) -> bool {
+        subject.system.as_deref().is_none_or(|name| name == system)
+            && subject.server.as_deref().is_none_or(|name| Some(name) == self.server(system))
     }
 
     /// Findings that weigh on a series: its own, and those of its system or of the run.
     pub fn findings_of<'a>(&'a self, series: &'a Series) -> impl Iterator<Item = &'a event::Finding> {
         self.findings.iter().filter(|finding| {
             let of_series = finding.subject.series.as_ref();
-            self.is_about(&finding.subject, &series.target)
+            self.bears_on(&finding.subject, &series.target)
                 && of_series.is_none_or(|name| *name == series.name)
         })
     }
@@ -325,6 +323,9 @@ pub struct Series {
     pub target: String,
     /// `read`, `write`, …
     pub name: String,
+    /// As its stages' keys have it.
+    pub phase: u32,
+    pub stream: u32,
     pub workload: String,
     /// Ids of the ladder's stages, by clients and then by rate, ascending.
     pub ladder: Vec<u32>,

@@ -133,11 +133,13 @@ pub struct Started {
     pub seed: u64,
 }
 
-/// A database under test: what it says of itself and how it is reached.
+/// A system under test, and the database that it is on: what that says of itself and how it is reached.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Target {
-    /// The short name in reports, `pg`; unique within the run.
+    /// The name of the system that is on it, `pg`; unique within the run.
     pub name: String,
+    /// The server's own name, as the specification's `targets` have it: that of all systems on it.
+    pub server: String,
     /// The URL without any password.
     pub url: String,
     /// The product as recognised, `PostgreSQL`; `None` where it was not recognised.
@@ -304,9 +306,12 @@ pub struct Data {
     /// Keys and indexes that were made with the data and are not there any more, `index lineitem_fk1 of lineitem`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing_indexes: Vec<String>,
-    /// The series behind which it was read; `None` before all of them, and in runs of before.
+    /// The series behind which it was read, in words; `None` before all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
+    /// The phase of these series.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<u32>,
 }
 
 impl Data {
@@ -415,20 +420,54 @@ pub enum Distribution {
     Constant,
 }
 
+/// Where a stage has its place in the run. No two stages have the same key; those of two systems whose keys differ in nothing
+/// else are counterparts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageKey {
+    /// The system's name, as [`Target::name`].
+    #[serde(rename = "target")]
+    pub system: String,
+    /// The phase's place in the run's specification.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub phase: u32,
+    /// 0 of the warm-up and of a ladder or ramp in steps; 1, 2, … of what is repeated behind them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub round: u32,
+    /// The place within the round: of the warm-up and of each rung.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub step: u32,
+    /// The stream's place in its phase: 0 where it runs alone, 0, 1, … where several run at the same time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stream: u32,
+}
+
+impl StageKey {
+    /// Whether the two are of one turn of their systems, be it of another stream.
+    #[must_use]
+    pub fn is_beside(&self, other: &Self) -> bool {
+        self.system == other.system && self.turn() == other.turn()
+    }
+
+    /// Whether they are of one stream, and of the same turn of another system.
+    #[must_use]
+    pub fn is_counterpart(&self, other: &Self) -> bool {
+        self.system != other.system && self.stream == other.stream && self.turn() == other.turn()
+    }
+
+    fn turn(&self) -> (u32, u32, u32) {
+        (self.phase, self.round, self.step)
+    }
+}
+
 /// A stage that begins: clients are connected and prepared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
     /// Unique within the run, ascending.
     pub id: u32,
-    pub target: String,
+    #[serde(flatten)]
+    pub key: StageKey,
     /// Stages of one series make one curve and one hold: `read`, `write`. The name of the stream.
     pub series: String,
-    /// The stream's place in its phase: 0 where it runs alone, 0, 1, … where several run at the same time.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub stream: u32,
-    /// The turn of its phase, from 0: stages of one round, of all systems and streams, are compared with each other.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub round: u32,
     pub kind: StageKind,
     /// `tpcb/select-only`
     pub workload: String,
@@ -791,6 +830,9 @@ pub struct Hook {
     pub target: String,
     /// The series or kind of stage that it belongs to, as the user named it: `join`, `hold`.
     pub about: String,
+    /// The phase that it belongs to; `None` before and after the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<u32>,
     pub when: HookTime,
     /// The command or SQL, passwords removed; `cold` where caches were dropped.
     pub action: String,
@@ -897,9 +939,15 @@ pub struct Finding {
 pub struct Subject {
     /// All of it for a reader: `pg`, `write`, or `pg/write` among several targets.
     pub about: Option<String>,
-    /// The target's name.
+    /// The name of the system, or of the server where it is about all systems of that: as the two below have it.
     #[serde(default)]
     pub target: Option<String>,
+    /// The system's name.
+    #[serde(default)]
+    pub system: Option<String>,
+    /// The server's name.
+    #[serde(default)]
+    pub server: Option<String>,
     /// The series' name.
     #[serde(default)]
     pub series: Option<String>,
@@ -910,7 +958,17 @@ pub struct Subject {
 
 impl Subject {
     #[must_use]
-    pub fn of_target(name: &str) -> Self {
+    pub fn of_system(name: &str) -> Self {
+        Self { system: Some(name.to_owned()), ..Self::named(name) }
+    }
+
+    /// Of all systems that are on a server.
+    #[must_use]
+    pub fn of_server(name: &str) -> Self {
+        Self { server: Some(name.to_owned()), ..Self::named(name) }
+    }
+
+    fn named(name: &str) -> Self {
         Self { about: Some(name.to_owned()), target: Some(name.to_owned()), ..Self::default() }
     }
 }

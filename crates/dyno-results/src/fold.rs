@@ -21,7 +21,7 @@ pub use self::sums::{ReadingSum, StageLevels, StageSums};
 use self::telemetry::Telemetry;
 use self::timeline::Timelines;
 use crate::document::{Report, Series, StageResult, Timeline};
-use crate::event::{self, Event, Stage, Stamped};
+use crate::event::{self, Event, Stage, StageKey, Stamped};
 use crate::passes::PassLoad;
 use crate::{passes, quote, variants};
 
@@ -150,8 +150,8 @@ impl Fold {
     #[must_use]
     pub fn first_of_series(&self, stage: u32) -> Option<PassLoad> {
         let of = |id: u32| self.stages.get(&id).map(StageFold::stage);
-        let Stage { target, series, workload, clients, .. } = of(stage)?;
-        let is_same = |id: &u32| of(*id).is_some_and(|it| it.target == *target && it.series == *series);
+        let Stage { key: StageKey { system: target, .. }, series, workload, clients, .. } = of(stage)?;
+        let is_same = |id: &u32| of(*id).is_some_and(|it| it.key.system == *target && it.series == *series);
         let first = self.stages.keys().find(|id| is_same(id));
         (first == Some(&stage)).then(|| PassLoad {
             target: target.clone(),

@@ -104,8 +104,9 @@ pub struct QueryTimes {
 /// The passes of a series, not yet against those of others; `None` where its stages are none.
 pub(crate) fn of(series: &Series, stages: &[StageResult], known: &Report) -> Option<Passes> {
     let is_pass = |result: &&StageResult| result.stage.pass && result.stage.kind != StageKind::WarmUp;
-    let own =
-        |result: &&StageResult| result.stage.target == series.target && result.stage.series == series.name;
+    let own = |result: &&StageResult| {
+        result.stage.key.system == series.target && result.stage.series == series.name
+    };
     let passes: Vec<&StageResult> = stages.iter().filter(own).filter(is_pass).collect();
     let passes = without_cut_short(passes);
     let first = passes.first()?;
@@ -181,7 +182,7 @@ fn named(queries: &[&str]) -> String {
 fn not_done_of<'a>(report: &'a Report, Series { target, name, .. }: &Series) -> Vec<&'a str> {
     let is_own = |result: &&StageResult| {
         let stage = &result.stage;
-        (&stage.target, &stage.series) == (target, name)
+        (&stage.key.system, &stage.series) == (target, name)
             && stage.unit() == "query"
             && !stage.fixed
             && stage.kind != StageKind::WarmUp
@@ -276,7 +277,7 @@ fn query(
 /// all of it, their data are no longer the same, and neither are the right answers.
 pub(crate) fn had_same_work_as(stages: &[StageResult], series: &Series, other: &str) -> bool {
     let work = |target: &str| -> Vec<(&str, u64)> {
-        let own = stages.iter().filter(|it| it.stage.target == target);
+        let own = stages.iter().filter(|it| it.stage.key.system == target);
         let before = own.take_while(|it| it.stage.series != series.name);
         let fixed = before.filter(|it| it.stage.fixed && !it.stage.pass);
         fixed.map(|it| (it.stage.series.as_str(), it.totals.done_with_drain)).collect()

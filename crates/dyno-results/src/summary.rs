@@ -176,7 +176,7 @@ impl SeriesSummary {
         let held = stage.kind != StageKind::Ladder && result.complete;
         let means = headline.stages.iter().filter_map(|id| Some(report.stage(*id)?.throughput?.mean));
         Some(Self {
-            target: stage.target.clone(),
+            target: stage.key.system.clone(),
             series: stage.series.clone(),
             workload: stage.workload.clone(),
             kind: stage.kind,

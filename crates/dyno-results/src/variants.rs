@@ -53,8 +53,8 @@ pub struct Cell {
 
 /// The systems of a run side by side; `None` where no target has several.
 pub(crate) fn of(report: &Report) -> Option<Variants> {
-    let systems = &report.run.resolved.systems;
-    let shares = |at: usize| systems[..at].iter().any(|other| other.target == systems[at].target);
+    let systems = &report.targets;
+    let shares = |at: usize| systems[..at].iter().any(|other| other.server == systems[at].server);
     if !(0..systems.len()).any(shares) {
         return None;
     }
@@ -71,8 +71,9 @@ pub(crate) fn of(report: &Report) -> Option<Variants> {
         }
         seen.push(series);
         rows.extend(table.series(series));
-        let after = |data: &&Data| data.after.as_deref() == Some(series);
-        let now: Vec<&Data> = report.data_after.iter().filter(after).collect();
+        let phase = report.series.iter().find(|known| known.name == series).map(|known| known.phase);
+        let now: Vec<&Data> =
+            report.data_after.iter().filter(|data| phase.is_some() && data.phase == phase).collect();
         // Behind a load that only reads they are what they were.
         let has_changed = now.iter().any(|data| {
             let before = sizes.iter().find(|before| before.is_of_same(data));
@@ -187,7 +188,7 @@ impl<'a> Table<'a> {
         }
         let stages = |system: &str| {
             let own = move |it: &&crate::document::StageResult| {
-                it.stage.target == system && it.stage.series == name && it.stage.kind != StageKind::WarmUp
+                it.stage.key.system == system && it.stage.series == name && it.stage.kind != StageKind::WarmUp
             };
             self.report.stages.iter().filter(own).collect::<Vec<_>>()
         };
@@ -256,10 +257,9 @@ fn bytes(data: &Data) -> Option<[f64; 2]> {
 #[cfg(test)]
 mod tests {
     use crate::document::Report;
-    use crate::event::{Data, Event, HookTime, NotDone, PrepareStep, StageKind, Table};
+    use crate::event::{Data, Event, HookTime, NotDone, PrepareStep, StageKind, Stamped, Table, Target};
     use crate::fixture::{Fixture, FixtureStage};
     use crate::plan::PlanNode;
-    use crate::spec::SystemSpec;
 
     use super::*;
 
@@ -291,6 +291,7 @@ mod tests {
             indirect: None,
             missing_indexes: Vec::new(),
             after: after.map(str::to_owned),
+            phase: after.map(|_| 0),
         })
     }
 
@@ -299,17 +300,14 @@ mod tests {
         Event::NotDone(NotDone { target, what, series, said: "no".to_owned() })
     }
 
-    /// Systems, each by its name and its target's.
+    /// Systems, each by its name and its server's.
     fn report(systems: &[[&str; 2]], fixture: &Fixture) -> Report {
         let mut events = fixture.events.clone();
-        if let Event::Started(started) = &mut events[0].event {
-            let system = |[name, target]: &[&str; 2]| SystemSpec {
-                name: (*name).to_owned(),
-                target: (*target).to_owned(),
-                ..SystemSpec::default()
-            };
-            started.resolved.systems = systems.iter().map(system).collect();
-        }
+        let described = systems.iter().map(|[name, server]| {
+            let target = Target { server: (*server).to_owned(), ..crate::fixture::target(name) };
+            Stamped { seq: 0, at_ms: 0, event: Event::Target(target) }
+        });
+        events.splice(1..1, described);
         crate::fold::fold(&events)
     }
 

@@ -7,7 +7,7 @@ use dyno_results::event::{
     Arrival, Check, Cold, Data, Distribution, EarlierTime, Embedded, Event, Finding, Finished, Hook,
     HookTime, Host, Interval, NotDone, Notice, Outcome, Pool, PrepareStep, Queries, QueriesRunning,
     RunningQuery, Sample, ServerChanged, Setting, SettingFacts, Settings, Severity, Stage, StageFinished,
-    StageKind, Stamped, Started, Subject, Table, Target, TargetLost, TypeInterval,
+    StageKey, StageKind, Stamped, Started, Subject, Table, Target, TargetLost, TypeInterval,
 };
 use dyno_results::latency::Latency;
 use dyno_results::plan::{Plan, PlanNode};
@@ -35,6 +35,7 @@ fn every_event() -> Vec<Event> {
         }),
         Event::Target(Target {
             name: text(),
+            server: text(),
             url: text(),
             product: some(),
             version: some(),
@@ -82,6 +83,7 @@ fn every_event() -> Vec<Event> {
             indirect: None,
             missing_indexes: Vec::new(),
             after: None,
+            phase: None,
             tables: vec![Table {
                 name: text(),
                 rows: Some(1),
@@ -147,6 +149,7 @@ fn every_event() -> Vec<Event> {
         Event::Hook(Hook {
             target: text(),
             about: text(),
+            phase: Some(0),
             when: HookTime::Before,
             action: text(),
             seconds: 0.0,
@@ -165,7 +168,14 @@ fn every_event() -> Vec<Event> {
         Event::Finding(Finding {
             code: text(),
             severity: Severity::Note,
-            subject: Subject { about: some(), target: some(), series: some(), stage: Some(0) },
+            subject: Subject {
+                about: some(),
+                target: some(),
+                system: some(),
+                server: some(),
+                series: some(),
+                stage: Some(0),
+            },
             evidence: text(),
             advice: text(),
         }),
@@ -177,7 +187,7 @@ fn every_event() -> Vec<Event> {
 fn stage(arrival: Arrival) -> Stage {
     Stage {
         id: 0,
-        target: String::new(),
+        key: StageKey { phase: 1, round: 1, step: 1, stream: 1, ..StageKey::default() },
         series: String::new(),
         kind: StageKind::Hold,
         workload: String::new(),
@@ -191,8 +201,6 @@ fn stage(arrival: Arrival) -> Stage {
         rate_end_per_s: Some(1.0),
         planned_s: Some(1.0),
         planned_transactions: Some(1),
-        stream: 1,
-        round: 1,
         contended_rows: Some(1),
         pass: true,
         query_set: true,

@@ -40,6 +40,8 @@ pub(crate) struct Plan {
 /// What runs at the same time on each target.
 #[derive(Debug, Clone)]
 pub(crate) struct PhasePlan {
+    /// Its place in the run.
+    pub(crate) place: u32,
     /// Where stages are passes, and this is not nothing, it is one pass.
     pub(crate) warm_up: Duration,
     /// How often the hold, or the one stage, is run.

@@ -19,9 +19,9 @@ import {
 import {
   arrivalText,
   askedText,
+  bearsOn,
   bySeverity,
   clientsText,
-  concerns,
   holdOf,
   isLive,
   isQuerySet,
@@ -177,7 +177,7 @@ function answer(scene: Scene, lane: Lane, series: Series): HTMLElement {
   const { report } = lane;
   const several = scene.lanes.length > 1;
   const hold = holdOf(report, series);
-  const own = bySeverity(report.findings).filter((finding) => concerns(report, finding, series));
+  const own = bySeverity(report.findings).filter((finding) => bearsOn(report, finding, series));
   const invalid = own.some((finding) => finding.severity === "invalid");
   const look = drawnAs(scene, lane, series);
   const ofQueries = isQuerySet(report, series);

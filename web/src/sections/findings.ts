@@ -4,7 +4,7 @@ import { signOf } from "../charts/marks";
 import type { Check, Finding, Report, Severity } from "../document";
 import { type Child, el, type IconName, icon, section } from "../dom";
 import { counted } from "../format";
-import { bySeverity, concerns } from "../reading";
+import { bearsOn, bySeverity } from "../reading";
 import type { Lane, Scene } from "../scene";
 
 const SIGNS: Record<Severity, IconName> = { invalid: "fail", doubt: "doubt", note: "note" };
@@ -37,7 +37,7 @@ function laneOf(finding: Finding, own: Lane[]): Lane | null {
   if (own.length === 1) return own[0] ?? null;
   if (finding.about === null) return null;
   const concerned = own.filter(({ report, target }) =>
-    report.series.some((series) => series.target === target.name && concerns(report, finding, series)),
+    report.series.some((series) => series.target === target.name && bearsOn(report, finding, series)),
   );
   return concerned.length === 1 ? (concerned[0] ?? null) : null;
 }

@@ -165,7 +165,7 @@ impl Board {
     }
 
     pub(super) fn running_on(&self, target: &str) -> impl Iterator<Item = &RunningStage> {
-        self.running.iter().filter(move |running| running.stage.target == target)
+        self.running.iter().filter(move |running| running.stage.key.system == target)
     }
 
     /// What goes on for some time in a pass, in words.
@@ -200,7 +200,7 @@ impl Board {
         }
         // One that never ended was given up.
         self.running.retain(|running| !is_same_place(&running.stage, stage));
-        let place = self.running.partition_point(|running| running.stage.stream <= stage.stream);
+        let place = self.running.partition_point(|running| running.stage.key.stream <= stage.key.stream);
         self.running.insert(place, RunningStage::new(stage, at_ms));
     }
 
@@ -250,10 +250,10 @@ impl Board {
         let known = self
             .series
             .iter()
-            .position(|series| series.target == stage.target && series.name == stage.series);
+            .position(|series| series.target == stage.key.system && series.name == stage.series);
         let place = known.unwrap_or_else(|| {
             self.series.push(LiveSeries {
-                target: stage.target.clone(),
+                target: stage.key.system.clone(),
                 name: stage.series.clone(),
                 workload: stage.workload.clone(),
                 rungs: Vec::new(),
@@ -267,7 +267,7 @@ impl Board {
 
 /// Whether one of these stages follows the other: on one target, and at one place of a phase.
 fn is_same_place(one: &Stage, other: &Stage) -> bool {
-    one.target == other.target && one.stream == other.stream
+    one.key.system == other.key.system && one.key.stream == other.key.stream
 }
 
 fn new_rung(stage: &Stage) -> DrawnRung {

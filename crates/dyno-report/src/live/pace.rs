@@ -63,7 +63,7 @@ impl Pace {
         }
         let idle_since_ms = self.idle_since_ms.take();
         if stage.kind != StageKind::Ladder {
-            self.begun.retain(|(target, _)| *target != stage.target);
+            self.begun.retain(|(target, _)| *target != stage.key.system);
             return;
         }
         if self.series.as_ref() != Some(&stage.series) {
@@ -74,9 +74,9 @@ impl Pace {
             self.gaps = (self.gaps.0 + 1, self.gaps.1 + at_ms.saturating_sub(since_ms));
         }
         self.together |= others > 0;
-        match self.begun.iter_mut().find(|(target, _)| *target == stage.target) {
+        match self.begun.iter_mut().find(|(target, _)| *target == stage.key.system) {
             Some((_, begun)) => *begun += 1,
-            None => self.begun.push((stage.target.clone(), 1)),
+            None => self.begun.push((stage.key.system.clone(), 1)),
         }
     }
 
@@ -93,7 +93,7 @@ impl Pace {
     pub(super) fn progress(&self, running: &[RunningStage], now_ms: u64) -> Option<LadderProgress> {
         let series = self.series.as_ref()?;
         let rung_of = |target: &str| {
-            running.iter().find(|r| r.stage.target == target && r.stage.kind == StageKind::Ladder)
+            running.iter().find(|r| r.stage.key.system == target && r.stage.kind == StageKind::Ladder)
         };
         let step = self.begun.iter().map(|(_, begun)| *begun).max()?;
         let gap_s = if self.gaps.0 > 0 { self.gaps.1 as f64 / 1e3 / f64::from(self.gaps.0) } else { 0.0 };
@@ -127,14 +127,14 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
-    use dyno_results::event::Arrival;
+    use dyno_results::event::{Arrival, StageKey};
 
     use super::*;
 
     fn step(target: &str, clients: u32) -> Stage {
         Stage {
             id: clients,
-            target: target.to_owned(),
+            key: StageKey { system: target.to_owned(), ..StageKey::default() },
             series: "ingest".to_owned(),
             kind: StageKind::Ladder,
             workload: "events/ingest".to_owned(),
@@ -152,8 +152,6 @@ mod tests {
             pass: false,
             query_set: false,
             fixed: false,
-            stream: 0,
-            round: 0,
             types: Vec::new(),
         }
     }
@@ -202,7 +200,11 @@ mod tests {
         let mut pace = ramp(&["pg"]);
         for clients in 1..=3 {
             pace.stage_started(&step("pg", clients), 0, 0);
-            let beside = Stage { series: "report".to_owned(), stream: 1, ..step("pg", 1) };
+            let beside = Stage {
+                key: StageKey { stream: 1, ..step("pg", 1).key },
+                series: "report".to_owned(),
+                ..step("pg", 1)
+            };
             pace.stage_started(&beside, 1, 0);
             pace.stage_started(&Stage { planned_s: None, ..beside }, 0, 0);
         }
@@ -224,7 +226,7 @@ mod tests {
         let mut hold = step("pg", 2);
         hold.kind = StageKind::Hold;
         pace.stage_started(&hold, 0, 0);
-        pace.stage_started(&Stage { target: "my".to_owned(), ..hold }, 0, 0);
+        pace.stage_started(&Stage { key: step("my", 1).key, ..hold }, 0, 0);
         assert_eq!(pace.progress(&[], 0), None);
     }
 }

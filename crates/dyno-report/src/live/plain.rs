@@ -85,7 +85,7 @@ impl PlainLines {
                     && let Some(words) = board.query_words(running, stamped.at_ms)
                     && self.due(&place_of(&running.stage), PROGRESS_MS, stamped.at_ms)
                 {
-                    lines.push(about(board, &running.stage.series, &running.stage.target, &words));
+                    lines.push(about(board, &running.stage.series, &running.stage.key.system, &words));
                 }
             }
             Event::Check(check) => lines.push(check_line(board, check)),
@@ -160,7 +160,7 @@ impl PlainLines {
 
 /// What one stage at a time runs on: a target, and a stream there.
 fn place_of(stage: &Stage) -> String {
-    format!("{} {}", stage.target, stage.stream)
+    format!("{} {}", stage.key.system, stage.key.stream)
 }
 
 /// Whether what a run is about has been said when this event comes.
@@ -226,7 +226,7 @@ fn running_line(board: &Board, running: &RunningStage, elapsed_s: f64) -> String
         format!("{DOT}{in_use:.0}/{} connections, {waiting:.0} waiting", pool.connections)
     });
     let cores = |value: Option<f64>| value.map_or_else(|| format::UNKNOWN.to_owned(), format::cores);
-    let (whose, busy) = match board.busy(&running.stage.target) {
+    let (whose, busy) = match board.busy(&running.stage.key.system) {
         Some(Busy::Host(busy)) => ("host", Some(busy)),
         Some(Busy::Server(busy)) => ("server", Some(busy)),
         None => ("server", None),
@@ -239,7 +239,7 @@ fn running_line(board: &Board, running: &RunningStage, elapsed_s: f64) -> String
         cores(busy),
         cores(board.driver_cores())
     );
-    about(board, &running.stage.series, &running.stage.target, &text)
+    about(board, &running.stage.series, &running.stage.key.system, &text)
 }
 
 fn ended_line(board: &Board, running: &RunningStage, complete: bool, at_ms: u64) -> String {
@@ -257,7 +257,7 @@ fn ended_line(board: &Board, running: &RunningStage, complete: bool, at_ms: u64)
     let text = format!(
         "{words}{DOT}{tps} TPS{DOT}p50 {p50}{DOT}p99 {p99}{DOT}{failures}{DOT}{seconds}{cut}{progress}"
     );
-    about(board, &running.stage.series, &running.stage.target, &text)
+    about(board, &running.stage.series, &running.stage.key.system, &text)
 }
 
 fn failures(running: &RunningStage) -> String {

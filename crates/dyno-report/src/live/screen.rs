@@ -144,7 +144,7 @@ fn series(board: &Board, names: &TargetNames<'_>, name: &str, sheet: &mut Sheet)
             let said = kind.replace(hold.stage.kind) == Some(hold.stage.kind);
             let label = if said { "" } else { subject::kind(hold.stage.kind) };
             let text = ended(hold, sheet.paint);
-            names.about(&hold.stage.target, sheet, |sheet| sheet.row(label, &text));
+            names.about(&hold.stage.key.system, sheet, |sheet| sheet.row(label, &text));
         }
     }
 }

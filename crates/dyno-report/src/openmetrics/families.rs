@@ -134,26 +134,37 @@ impl Exposition {
         let labels = [run.clone(), ("dyno_version", told.run.dyno_version.clone())];
         self.push(("dyno_run", Type::Info, "A run under way"), "_info", &labels, 1.0);
         for target in &told.targets {
-            let mut labels = vec![run.clone(), ("target", target.name.clone())];
+            let named = [("target", &target.name), ("system", &target.name), ("server", &target.server)];
+            let named = named.map(|(label, name)| (label, name.clone()));
+            let mut labels: Vec<Label> = std::iter::once(run.clone()).chain(named).collect();
             // What is not known has no label, which to Prometheus is the same as an empty one.
             labels.extend(target.product.clone().map(|product| ("product", product)));
             labels.extend(target.version.clone().map(|version| ("version", version)));
             self.push(("dyno_target", Type::Info, "A database under test"), "_info", &labels, 1.0);
         }
-        let mut series: BTreeMap<Vec<Label>, Sums> = BTreeMap::new();
-        let mut current = BTreeMap::new();
+        // In the order in which they began, which no name decides.
+        let mut series: Vec<(Vec<Label>, Sums)> = Vec::new();
+        let mut current: Vec<(Vec<Label>, &Stage, &StageLevels)> = Vec::new();
         for sums in fold.stage_sums() {
-            let Stage { target, series: name, workload, stream, .. } = sums.stage;
-            let labels = [("target", target), ("series", name), ("workload", workload)];
+            let Stage { key, series: name, workload, .. } = sums.stage;
+            let labels = [("target", &key.system), ("series", name), ("workload", workload)];
             let labels = labels.map(|(label, value)| (label, value.clone()));
             let labels: Vec<Label> = std::iter::once(run.clone()).chain(labels).collect();
-            series.entry(labels.clone()).or_default().add(&sums);
-            current.extend(sums.now.map(|now| ((target, stream), (labels, sums.stage, now))));
+            let known = series.iter().position(|(known, _)| *known == labels).unwrap_or(series.len());
+            if known == series.len() {
+                series.push((labels.clone(), Sums::default()));
+            }
+            series[known].1.add(&sums);
+            if let Some(now) = sums.now {
+                let is_same = |it: &Stage| (&it.key.system, it.key.stream) == (&key.system, key.stream);
+                current.retain(|(_, stage, _)| !is_same(stage));
+                current.push((labels, sums.stage, now));
+            }
         }
         for (labels, sums) in series {
             self.add_series(&labels, &sums);
         }
-        for (labels, stage, now) in current.into_values() {
+        for (labels, stage, now) in current {
             for (name, help, level) in LEVELS {
                 if let Some(value) = level(stage, now) {
                     self.push((name, Type::Gauge, help), "", &labels, value);

@@ -168,7 +168,7 @@ fn streams_at_the_same_time_have_gauges_of_their_own() {
     let started = events.iter().position(|stamped| matches!(stamped.event, Event::StageStarted(_))).unwrap();
     let mut events = events[..=started].to_vec();
     let Event::StageStarted(mut beside) = events[started].event.clone() else { unreachable!() };
-    (beside.id, beside.stream, beside.series) = (99, 1, "beside".to_owned());
+    (beside.id, beside.key.stream, beside.series) = (99, 1, "beside".to_owned());
     events.push(Stamped { event: Event::StageStarted(beside), ..events[started].clone() });
     let told = samples(&render(&exposed(&events), Format::Prometheus));
     assert_eq!(told.keys().filter(|of| of.starts_with("dyno_stage{")).count(), 2, "{told:?}");

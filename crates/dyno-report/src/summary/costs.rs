@@ -240,7 +240,7 @@ fn draw(entries: &[Entry<'_>], names: &TargetNames<'_>, (head, column): (usize, 
         let cells: String = entries.iter().map(|entry| pad_start(&cell(entry), column)).collect();
         sheet.row(label, &format!("{}{cells}", pad_end(text, head)));
     };
-    line("costs", "", &|entry| names.painted(&entry.stage.stage.target, paint));
+    line("costs", "", &|entry| names.painted(&entry.stage.stage.key.system, paint));
     let unit = entries.first().map_or("transaction", |entry| entry.stage.stage.unit());
     line("", &paint.faint(&format!("per {unit}")), &|entry| paint.faint(&at(entry)));
     for (index, (label, rows)) in ROWS.into_iter().enumerate() {

@@ -6,7 +6,7 @@ mod scene;
 
 use dyno_results::event::{
     Arrival, Check, Distribution, Event, Finding, Finished, Hook, HookTime, Notice, Outcome, PrepareStep,
-    Sample, Severity, Stage, StageFinished, StageKind, Stamped, Started, Subject, TargetLost,
+    Sample, Severity, Stage, StageFinished, StageKey, StageKind, Stamped, Started, Subject, TargetLost,
 };
 
 use self::load::Load;
@@ -60,8 +60,15 @@ impl Plan {
     /// The events of the run.
     pub(crate) fn events(&self) -> Vec<Stamped> {
         let scenes = if self.two_targets { scene::two() } else { vec![scene::one()] };
-        let mut script =
-            Script { plan: self, events: Vec::new(), at_ms: 0, stage: 0, scenes, driver_cpu_s: 0.0 };
+        let mut script = Script {
+            plan: self,
+            events: Vec::new(),
+            at_ms: 0,
+            stage: 0,
+            key: StageKey::default(),
+            scenes,
+            driver_cpu_s: 0.0,
+        };
         script.opening();
         script.preparation();
         if self.two_targets {
@@ -94,6 +101,8 @@ struct Script<'a> {
     events: Vec<Stamped>,
     at_ms: u64,
     stage: u32,
+    /// Of the next stage, but for its system.
+    key: StageKey,
     /// The targets that are left.
     scenes: Vec<Scene>,
     driver_cpu_s: f64,
@@ -154,6 +163,7 @@ impl Script<'_> {
         self.push(Event::Hook(Hook {
             target: self.scenes[1].name.to_owned(),
             about: "join".to_owned(),
+            phase: Some(1),
             when: HookTime::Before,
             action: self.outside("ssh db systemctl restart mysql"),
             seconds: 3.2,
@@ -171,6 +181,7 @@ impl Script<'_> {
         if self.plan.hold_s > 0 {
             self.stages_of(series, workload, StageKind::Hold, 8, self.plan.hold_s, one_client_tps);
         }
+        self.key = StageKey { phase: self.key.phase + 1, ..StageKey::default() };
     }
 
     /// The same stage on every target, in turn or together.
@@ -189,7 +200,11 @@ impl Script<'_> {
         };
         let stage = Stage {
             id: 0,
-            target: String::new(),
+            key: StageKey {
+                round: u32::from(kind == StageKind::Hold),
+                step: if kind == StageKind::Hold { 0 } else { self.key.step },
+                ..self.key.clone()
+            },
             series: self.outside(series),
             kind,
             workload: self.outside(workload),
@@ -207,10 +222,9 @@ impl Script<'_> {
             pass: false,
             query_set: false,
             fixed: false,
-            stream: 0,
-            round: 0,
             types: vec![self.outside(workload)],
         };
+        self.key.step += u32::from(kind != StageKind::Hold);
         let names: Vec<&'static str> = self.scenes.iter().map(|scene| scene.name).collect();
         if self.plan.together {
             self.run(&stage, &names, seconds, one);
@@ -230,7 +244,8 @@ impl Script<'_> {
             // A target may have been lost since.
             let Some(scene) = self.scenes.iter().find(|scene| scene.name == *target) else { continue };
             let one = one * scene.speed;
-            let stage = Stage { id: self.stage, target: (*target).to_owned(), ..stage.clone() };
+            let key = StageKey { system: (*target).to_owned(), ..stage.key.clone() };
+            let stage = Stage { id: self.stage, key, ..stage.clone() };
             self.stage += 1;
             self.push(Event::StageStarted(stage.clone()));
             loads.push(Load { stage, one, errors: self.plan.errors });
@@ -271,8 +286,8 @@ impl Script<'_> {
             return;
         }
         let name = self.scenes.remove(1).name;
-        let stage = loads.iter().find(|load| load.stage.target == name).map(|load| load.stage.id);
-        loads.retain(|load| load.stage.target != name);
+        let stage = loads.iter().find(|load| load.stage.key.system == name).map(|load| load.stage.id);
+        loads.retain(|load| load.stage.key.system != name);
         self.push(Event::TargetLost(TargetLost {
             target: name.to_owned(),
             stage,
@@ -288,7 +303,7 @@ impl Script<'_> {
         let busy: f64 = loads.iter().map(|load| 1.9_f64.min(f64::from(load.stage.clients) * 0.6)).sum();
         self.driver_cpu_s += busy * 0.34;
         for place in 0..self.scenes.len() {
-            let load = loads.iter().find(|load| load.stage.target == self.scenes[place].name);
+            let load = loads.iter().find(|load| load.stage.key.system == self.scenes[place].name);
             let tps = load.map_or(0.0, |load| load.done(index) as f64);
             let clients = load.map_or(0, |load| load.stage.clients);
             let samples = self.scenes[place].samples(clients, tps, self.driver_cpu_s);

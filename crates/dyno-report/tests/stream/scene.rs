@@ -88,6 +88,7 @@ impl Scene {
     pub(super) fn target(&self, intruder: &str) -> Target {
         Target {
             name: self.name.to_owned(),
+            server: self.name.to_owned(),
             url: format!("{}{intruder}", self.url),
             product: Some(format!("{}{intruder}", self.product)),
             version: Some(self.version.to_owned()),
@@ -144,6 +145,7 @@ impl Scene {
             indirect: None,
             missing_indexes: Vec::new(),
             after: None,
+            phase: None,
             tables: if tpcb {
                 vec![
                     table("pgbench_accounts", self.rows, Some(760 << 20)),

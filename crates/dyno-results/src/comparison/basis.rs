@@ -2,8 +2,9 @@
 
 use super::document::{Basis, BasisUnit};
 use super::side::{Member, Picked, Side};
-use crate::document::StageResult;
+use crate::document::{Report, StageResult};
 use crate::format;
+use crate::headline::Demand;
 use crate::words::{command_line, list};
 
 /// Stands in a stored command where a password stood.
@@ -11,16 +12,37 @@ const HIDDEN: &str = "***";
 
 /// What is repeated of two sides, of which these stages speak.
 pub(super) fn unit(base: &Picked<'_>, other: &Picked<'_>) -> BasisUnit {
-    match (base.0.as_slice(), other.0.as_slice()) {
-        ([(of_base, _)], [(of_other, _)]) if run(of_base) == run(of_other) => {
-            if took_turns(base, other) {
-                BasisUnit::Pairs
-            } else {
-                BasisUnit::Untested
-            }
-        }
-        _ => of_runs(&runs(base), &runs(other)),
+    match pairs(base, other) {
+        Some([paired, _]) if paired.repeats() > 1 => BasisUnit::Pairs,
+        Some(_) => BasisUnit::Untested,
+        None => of_runs(&runs(base), &runs(other)),
     }
+}
+
+/// The stages of two sides that are pairs; `None` where the sides are not of one run.
+pub(super) fn pairs<'a>(base: &Picked<'a>, other: &Picked<'a>) -> Option<[Picked<'a>; 2]> {
+    let ([(of_base, base)], [(of_other, other)]) = (base.0.as_slice(), other.0.as_slice()) else {
+        return None;
+    };
+    if run(of_base) != run(of_other) {
+        return None;
+    }
+    let counterpart = |one: &&'a StageResult| {
+        let found = other.iter().find(|other| are_pair(of_base.report(), one, other))?;
+        Some((*one, *found))
+    };
+    let (base, other) = base.iter().filter_map(counterpart).unzip();
+    Some([Picked(vec![(of_base, base)]), Picked(vec![(of_other, other)])])
+}
+
+/// Whether both stages ran to their end, under the same load and at the same place of a phase in which systems take turns.
+fn are_pair(report: &Report, one: &StageResult, other: &StageResult) -> bool {
+    let phase = report.run.resolved.phases.get(one.stage.key.phase as usize);
+    phase.is_none_or(|phase| !phase.together)
+        && (one.complete && other.complete)
+        && one.stage.key.is_counterpart(&other.stage.key)
+        && one.stage.kind == other.stage.kind
+        && Demand::of(&one.stage) == Demand::of(&other.stage)
 }
 
 fn runs<'a>(picked: &Picked<'a>) -> Vec<&'a str> {
@@ -47,48 +69,33 @@ fn run(member: &Member) -> &str {
     &member.report().run.name
 }
 
-/// Whether the stages of one run took turns: A B A B, or A B B A, each round having one of both.
-fn took_turns(base: &Picked<'_>, other: &Picked<'_>) -> bool {
-    let starts = |picked: &Picked<'_>, side: bool| -> Vec<(f64, bool)> {
-        picked.stages().map(|(_, result)| (result.start_s, side)).collect()
-    };
-    let mut order = [starts(base, false), starts(other, true)].concat();
-    order.sort_by(|left, right| left.0.total_cmp(&right.0));
-    let ends: Vec<(f64, f64)> =
-        base.stages().chain(other.stages()).map(|(_, result)| (result.start_s, result.seconds)).collect();
-    // Starts are told to the millisecond.
-    let apart = |from_s: f64| {
-        ends.iter().all(|(start_s, seconds)| *start_s >= from_s || start_s + seconds < from_s + 0.01)
-    };
-    base.repeats() == other.repeats()
-        && base.repeats() > 1
-        && order.chunks(2).all(|round| round.len() == 2 && round[0].1 != round[1].1)
-        && order.iter().all(|(start_s, _)| apart(*start_s))
-}
-
 pub(super) fn basis(sides: &[Side], base: usize, picks: &[Picked<'_>]) -> Basis {
     let of_base = picks.get(base);
     let others = picks.iter().enumerate().filter(|(side, picked)| *side != base && picked.repeats() > 0);
-    let units = others.filter_map(|(_, picked)| Some(unit(of_base?, picked)));
+    let others: Vec<&Picked<'_>> = others.map(|(_, picked)| picked).collect();
+    let units = others.iter().filter_map(|picked| Some(unit(of_base?, picked)));
     let unit = units.min().unwrap_or(BasisUnit::Untested);
-    let in_turn = unit == BasisUnit::Pairs && is_one_run(picks);
+    let paired = others.iter().filter_map(|picked| Some(pairs(of_base?, picked)?[0].repeats()));
+    let rounds = paired.min().filter(|_| unit == BasisUnit::Pairs && is_one_run(picks));
     let repeats: Vec<u32> =
         picks.iter().map(|picked| u32::try_from(picked.repeats()).unwrap_or(u32::MAX)).collect();
-    Basis { unit, text: text(unit, sides, picks), repeats, in_turn }
+    Basis { unit, text: text((unit, rounds), sides, picks), repeats, in_turn: rounds.is_some() }
 }
 
-fn text(unit: BasisUnit, sides: &[Side], picks: &[Picked<'_>]) -> String {
+fn text((unit, rounds): (BasisUnit, Option<usize>), sides: &[Side], picks: &[Picked<'_>]) -> String {
     const HOLDS: &str = "what they say holds for these servers on these machines";
-    let pairs = picks.iter().map(Picked::repeats).max().unwrap_or(0);
-    match unit {
-        BasisUnit::Pairs if is_one_run(picks) => {
-            format!("{pairs} rounds in turn: ratios are the means of the rounds' ratios; {HOLDS}")
+    let runs = picks.iter().map(Picked::repeats).max().unwrap_or(0);
+    match (unit, rounds) {
+        (BasisUnit::Pairs, Some(rounds)) => {
+            format!("{rounds} rounds in turn: ratios are the means of the rounds' ratios; {HOLDS}")
         }
-        BasisUnit::Pairs => {
-            format!("{pairs} runs of all sides: ratios are the means of the runs' ratios; {HOLDS}")
+        (BasisUnit::Pairs, None) => {
+            format!("{runs} runs of all sides: ratios are the means of the runs' ratios; {HOLDS}")
         }
-        BasisUnit::Runs => format!("{}: ratios are those of their medians; {HOLDS}", counts(sides, picks)),
-        BasisUnit::Untested => format!("not tested: {}{}", counts(sides, picks), test(sides, picks)),
+        (BasisUnit::Runs, _) => {
+            format!("{}: ratios are those of their medians; {HOLDS}", counts(sides, picks))
+        }
+        (BasisUnit::Untested, _) => format!("not tested: {}{}", counts(sides, picks), test(sides, picks)),
     }
 }
 

@@ -186,12 +186,25 @@ impl<'a> SharedParts<'a> {
         picks: &[Picked<'a>],
         (figure, resolution): (Figure, Resolution),
     ) -> Draft {
-        let known = picks.iter().map(|picked| {
+        let known = |picked: &Picked<'a>| {
             let resolution = picked.stages().map(|(_, stage)| resolution(stage)).fold(0.0, f64::max);
             Some(SideFigure { resolution, ..picked.known(figure)? })
-        });
-        let known: Vec<Option<SideFigure>> = known.collect();
-        self.draft(named, &known, |side| basis::unit(&picks[self.base], &picks[side]))
+        };
+        let of_sides: Vec<Option<SideFigure>> = picks.iter().map(known).collect();
+        let base = &picks[self.base];
+        let mut draft = self.draft(named, &of_sides, |side| basis::unit(base, &picks[side]));
+        // A stage without its counterpart is in the side's figure, and not in the ratio.
+        for (contrast, picked) in draft.contrasts.iter_mut().zip(picks) {
+            let pairs = basis::pairs(base, picked).filter(|[paired, _]| paired.repeats() > 1);
+            if let (Some(contrast), Some([base, other])) = (contrast.as_mut(), pairs)
+                && let Some(paired) = known(&base)
+                    .zip(known(&other))
+                    .and_then(|(base, other)| Contrast::of(&base, &other, BasisUnit::Pairs))
+            {
+                *contrast = paired;
+            }
+        }
+        draft
     }
 
     /// Each side's figure, with its ratio to the base's where they did the same work.

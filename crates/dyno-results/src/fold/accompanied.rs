@@ -10,17 +10,14 @@ type Name = (String, String);
 
 /// Fills in [`StageResult::accompanies`].
 pub(super) fn fill(stages: &mut [StageResult]) {
-    if stages.iter().all(|result| result.stage.stream == 0) {
+    if stages.iter().all(|result| result.stage.key.stream == 0) {
         return;
     }
     let rising = rising(stages);
     let rises = |result: &StageResult| rising.get(&name(result)).is_some_and(|rises| *rises);
     let beside = |own: &StageResult| {
-        let leads = |other: &&StageResult| {
-            other.stage.target == own.stage.target && other.stage.stream != own.stage.stream && rises(other)
-        };
-        let others = stages.iter().filter(leads).map(|other| (other.stage.id, together_s(own, other)));
-        others.filter(|(_, seconds)| *seconds > 0.0).max_by(|a, b| a.1.total_cmp(&b.1)).map(|(id, _)| id)
+        let mut others = stages.iter().filter(|other| other.stage.key.is_beside(&own.stage.key));
+        others.find(|other| rises(other)).map(|other| other.stage.id)
     };
     let follows = |own: &StageResult| own.stage.kind != StageKind::WarmUp && !rises(own);
     let found: Vec<Option<u32>> =
@@ -43,10 +40,5 @@ fn rising(stages: &[StageResult]) -> BTreeMap<Name, bool> {
 }
 
 fn name(result: &StageResult) -> Name {
-    (result.stage.target.clone(), result.stage.series.clone())
-}
-
-/// For how long both ran, seconds.
-pub(super) fn together_s(one: &StageResult, other: &StageResult) -> f64 {
-    (one.start_s + one.seconds).min(other.start_s + other.seconds) - one.start_s.max(other.start_s)
+    (result.stage.key.system.clone(), result.stage.series.clone())
 }

@@ -37,7 +37,7 @@ pub(super) fn limits(
     known: &Report,
 ) -> (Vec<Limit>, Vec<Limit>) {
     let (good, given_way) = ladder.split_at(from.min(ladder.len()));
-    let Some(name) = given_way.first().map(|result| result.stage.target.as_str()) else {
+    let Some(name) = given_way.first().map(|result| result.stage.key.system.as_str()) else {
         return (Vec::new(), Vec::new());
     };
     let scene = Scene {

@@ -49,7 +49,7 @@ pub(super) fn fill(
 ) {
     for timeline in timelines.iter().filter(|timeline| timeline.stream == 0) {
         let is_wanted =
-            |place: usize, result: &StageResult| result.stage.target == timeline.target && wanted(place);
+            |place: usize, result: &StageResult| result.stage.key.system == timeline.target && wanted(place);
         if !stages.iter().enumerate().any(|(place, result)| is_wanted(place, result)) {
             continue;
         }
@@ -60,8 +60,8 @@ pub(super) fn fill(
         let beside = spans_beside(stages, target, targets);
         let own: Vec<(u32, f64, f64)> = stages
             .iter()
-            .filter(|result| result.stage.target == timeline.target)
-            .map(|result| (result.stage.stream, result.start_s, result.start_s + result.seconds))
+            .filter(|result| result.stage.key.system == timeline.target)
+            .map(|result| (result.stage.key.stream, result.start_s, result.start_s + result.seconds))
             .collect();
         let company = |stream: u32, from_s: f64, to_s: f64| {
             let meets = |(from, to): (f64, f64)| from < to_s && from_s < to;
@@ -71,7 +71,7 @@ pub(super) fn fill(
         };
         let read = |result: &StageResult| {
             let (stream, from_s, to_s) =
-                (result.stage.stream, result.start_s, result.start_s + result.seconds);
+                (result.stage.key.stream, result.start_s, result.start_s + result.seconds);
             let means = means(&shown, from_s, to_s);
             let alone = company(stream, from_s, to_s);
             let costs = costs(result, &means, alone);
@@ -117,7 +117,7 @@ fn of_processors_of_repeats(
     let same = |other: &&StageResult| {
         let (own, other) = (&result.stage, &other.stage);
         own.kind == other.kind
-            && (&own.target, &own.series, own.stream) == (&other.target, &other.series, other.stream)
+            && (&own.key.system, &own.series) == (&other.key.system, &other.series)
             && Demand::of(own) == Demand::of(other)
     };
     let repeats = || stages.iter().filter(same);
@@ -142,9 +142,9 @@ fn spans_beside(stages: &[StageResult], target: Option<&Target>, targets: &[Targ
     let Some(target) = target else { return Vec::new() };
     let is_beside =
         |name: &str| targets.iter().any(|other| other.name == name && other.shares_host_with(target));
-    let of_others = stages.iter().filter(|result| result.stage.target != target.name);
+    let of_others = stages.iter().filter(|result| result.stage.key.system != target.name);
     of_others
-        .filter(|result| is_beside(&result.stage.target))
+        .filter(|result| is_beside(&result.stage.key.system))
         .map(|result| (result.start_s, result.start_s + result.seconds))
         .collect()
 }

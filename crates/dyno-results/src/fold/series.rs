@@ -1,26 +1,32 @@
 //! Groups the stages of a run into series: a ladder with its peak and where it was saturated, and holds.
 
-use super::{accompanied, limits};
+use super::limits;
 use crate::document::{Report, Saturation, Series, StageResult};
-use crate::event::StageKind;
+use crate::event::{StageKey, StageKind};
 use crate::speed_up::SpeedUp;
 use crate::statistics::peak;
 use crate::statistics::saturation::{self, LoadStep};
 use crate::{headline, passes};
 
-/// The series in the order in which they began, those of streams that ran together in that of the phase. Where they were saturated is only told with what is `known` of the run.
+/// The series in the order in which they began, those of a system's phase in that of its streams. Where they were saturated is
+/// only told with what is `known` of the run.
 pub(super) fn group(stages: &[StageResult], known: Option<&Report>) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     for result in stages {
         let stage = &result.stage;
         let position = all
             .iter()
-            .position(|series| series.target == stage.target && series.name == stage.series)
+            .position(|series| series.target == stage.key.system && series.name == stage.series)
             .unwrap_or_else(|| {
-                let place = place_of(result, &all, stages);
+                let StageKey { ref system, phase, stream, .. } = stage.key;
+                // The streams of a turn begin in any order.
+                let is_later = |it: &Series| it.target == *system && it.phase == phase && it.stream > stream;
+                let place = all.iter().position(is_later).unwrap_or(all.len());
                 let series = Series {
-                    target: stage.target.clone(),
+                    target: system.clone(),
                     name: stage.series.clone(),
+                    phase,
+                    stream,
                     workload: stage.workload.clone(),
                     ladder: Vec::new(),
                     holds: Vec::new(),
@@ -43,17 +49,6 @@ pub(super) fn group(stages: &[StageResult], known: Option<&Report>) -> Vec<Serie
     }
     speed_ups(&mut all);
     all
-}
-
-/// Where a series belongs that begins with this stage: streams begin a turn in any order.
-fn place_of(first: &StageResult, all: &[Series], stages: &[StageResult]) -> usize {
-    let is_later = |series: &&Series| {
-        stages
-            .iter()
-            .filter(|it| it.stage.target == series.target && it.stage.series == series.name)
-            .any(|it| it.stage.stream > first.stage.stream && accompanied::together_s(it, first) > 0.0)
-    };
-    all.len() - all.iter().rev().take_while(is_later).count()
 }
 
 /// Sets the passes of each series beside those of the other targets.

@@ -49,7 +49,7 @@ pub struct ReadingSum {
 impl Fold {
     /// All stages in the order in which they began.
     pub fn stage_sums(&self) -> impl Iterator<Item = StageSums<'_>> {
-        let is_lost = |stage: &Stage| self.told.lost.iter().any(|lost| lost.lost.target == stage.target);
+        let is_lost = |stage: &Stage| self.told.lost.iter().any(|lost| lost.lost.target == stage.key.system);
         self.stages.values().map(move |stage| {
             let mut sums = stage.exposed();
             sums.now = sums.now.filter(|_| !is_lost(sums.stage));

@@ -228,7 +228,7 @@ fn two_streams(reports: &[u32]) -> Report {
     fixture.finish();
     for stamped in &mut fixture.events {
         if let Event::StageStarted(stage) = &mut stamped.event {
-            stage.stream = u32::from(stage.series == "reports");
+            (stage.key.phase, stage.key.stream) = (0, u32::from(stage.series == "reports"));
         }
     }
     fold(&fixture.events)

@@ -29,7 +29,7 @@ impl Timelines {
         if interval.drain || interval.duration_ms <= 0.0 {
             return;
         }
-        let load = self.load_mut(&stage.target, stage.stream);
+        let load = self.load_mut(&stage.key.system, stage.key.stream);
         let per_s = |count: u64| is_full(interval).then(|| count as f64 * 1000.0 / interval.duration_ms);
         load.t_s.push(start_s + (interval.start_ms + interval.duration_ms / 2.0) / 1000.0);
         load.stage.push(stage.id);
@@ -42,7 +42,7 @@ impl Timelines {
 
     /// p50, p90 and p99 of the last interval of a stage, microseconds.
     pub(super) fn last_percentiles(&self, stage: &Stage) -> Option<[f64; 3]> {
-        let load = self.0.get(&(stage.target.clone(), stage.stream))?;
+        let load = self.0.get(&(stage.key.system.clone(), stage.key.stream))?;
         load.stage.last().filter(|id| **id == stage.id)?;
         Some([load.p50_us.last().copied()??, load.p90_us.last().copied()??, load.p99_us.last().copied()??])
     }

@@ -48,7 +48,7 @@ fn judge_data(report: &Report, data: &Data) -> Option<Finding> {
     Some(Finding {
         code: "cached".to_owned(),
         severity: Severity::Note,
-        subject: Subject::of_target(&data.target),
+        subject: Subject::of_system(&data.target),
         evidence,
         advice:
             "this is realistic if your data also fit in memory; to measure reads from disk, prepare more \

@@ -44,8 +44,7 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
 /// What was dropped and kept each time before a load of the series.
 fn of_series<'a>(report: &'a Report, series: &'a Series) -> impl Iterator<Item = &'a Cold> {
     let hooks = report.hooks.iter().map(|run| &run.hook).filter(|hook| hook.target == series.target);
-    let about = hooks.filter(|hook| hook.about.split(", ").any(|name| name == series.name));
-    about.filter_map(|hook| hook.cold.as_ref())
+    hooks.filter(|hook| hook.phase == Some(series.phase)).filter_map(|hook| hook.cold.as_ref())
 }
 
 /// That the first pass over a query set read next to nothing from disks, against the size of its data.
@@ -53,7 +52,7 @@ fn hardly_read(report: &Report, series: &Series) -> Option<String> {
     let is_first = |result: &&StageResult| {
         result.stage.pass
             && result.stage.kind != StageKind::WarmUp
-            && (&result.stage.target, &result.stage.series) == (&series.target, &series.name)
+            && (&result.stage.key.system, &result.stage.series) == (&series.target, &series.name)
     };
     let result = report.stages.iter().find(is_first)?;
     let family = series.workload.split('/').next()?;

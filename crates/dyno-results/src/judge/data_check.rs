@@ -56,5 +56,5 @@ fn subject(report: &Report, check: &Check) -> Subject {
         series.target == check.target && Some(series.name.as_str()) == check.series.as_deref()
     };
     let series = report.series.iter().find(is_own);
-    series.map_or_else(|| Subject::of_target(&check.target), |series| series_subject(report, series))
+    series.map_or_else(|| Subject::of_system(&check.target), |series| series_subject(report, series))
 }

@@ -62,7 +62,7 @@ fn judge_target(report: &Report, target: &Target) -> Option<Finding> {
             return Some(Finding {
                 code: "durability-implausible".to_owned(),
                 severity: severity(report, target),
-                subject: Subject::of_target(&target.name),
+                subject: Subject::of_system(&target.name),
                 evidence: format!("settings promise durability ({promised}), and {missing}"),
                 advice: "find out what the commits waited for: a table without a log, a session that changes the settings, or a \
                          server that counts otherwise; until then compare with no durable result"
@@ -74,7 +74,7 @@ fn judge_target(report: &Report, target: &Target) -> Option<Finding> {
             return Some(Finding {
                 code: "durability-unknown".to_owned(),
                 severity: Severity::Note,
-                subject: Subject::of_target(&target.name),
+                subject: Subject::of_system(&target.name),
                 evidence: format!(
                     "settings promise durability ({promised}), but it is not known whether all that was changed has a log: {}",
                     list(&unknown)
@@ -90,7 +90,7 @@ fn judge_target(report: &Report, target: &Target) -> Option<Finding> {
     Some(Finding {
         code: code.to_owned(),
         severity,
-        subject: Subject::of_target(&target.name),
+        subject: Subject::of_system(&target.name),
         evidence: if details.is_empty() { evidence } else { format!("{evidence} ({details})") },
         advice,
     })

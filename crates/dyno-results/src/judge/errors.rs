@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::evidence::{series_subject, stage_name};
 use crate::document::{Report, Series, StageResult, Totals};
-use crate::event::{Finding, Severity, Stage, StageKind};
+use crate::event::{Finding, Severity, Stage, StageKey, StageKind};
 use crate::format;
 use crate::words::{first_few, list};
 
@@ -33,7 +33,7 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
     let (warm_ups, measured): (Vec<&StageResult>, Vec<&StageResult>) = report
         .stages
         .iter()
-        .filter(|result| result.stage.target == series.target && result.stage.series == series.name)
+        .filter(|result| result.stage.key.system == series.target && result.stage.series == series.name)
         .filter(|result| Troubles::of(report, result).is_any())
         .partition(|result| result.stage.kind == StageKind::WarmUp);
     if warm_ups.is_empty() && measured.is_empty() {
@@ -118,7 +118,7 @@ struct Troubles<'a> {
 
 impl<'a> Troubles<'a> {
     fn of(report: &Report, result: &'a StageResult) -> Self {
-        let Stage { pass, fixed, ref target, ref series, .. } = result.stage;
+        let Stage { pass, fixed, key: StageKey { system: ref target, .. }, ref series, .. } = result.stage;
         let mut failures =
             report.query_failures.iter().filter(|it| it.target == *target && it.series == *series);
         // Of one that was cut short, what was under way was cancelled too.

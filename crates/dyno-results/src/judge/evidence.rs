@@ -30,8 +30,7 @@ pub(super) fn loads(report: &Report) -> Vec<(&Series, &StageResult)> {
 pub(super) fn series_subject(report: &Report, series: &Series) -> Subject {
     let several = report.targets.len() > 1;
     let about = if several { format!("{}/{}", series.target, series.name) } else { series.name.clone() };
-    let (target, name) = (series.target.clone(), series.name.clone());
-    Subject { about: Some(about), target: Some(target), series: Some(name), stage: None }
+    Subject { about: Some(about), series: Some(series.name.clone()), ..Subject::of_system(&series.target) }
 }
 
 /// A stage in a sentence: `the hold of 30 s at 8 clients`, `the ramp of 60 s from 1 to 64 clients`, `the pass of 4 s at 1 client`.
@@ -86,7 +85,7 @@ pub(super) fn shared_cpus(report: &Report, target: &str) -> Option<f64> {
 /// The name of a stage's target before it, where there are several: `my: the hold of 30 s at 8 clients`.
 pub(super) fn stage_name_in_run(report: &Report, result: &StageResult) -> String {
     let name = stage_name(result);
-    if report.targets.len() > 1 { format!("{}: {name}", result.stage.target) } else { name }
+    if report.targets.len() > 1 { format!("{}: {name}", result.stage.key.system) } else { name }
 }
 
 /// Whether a stage's transactions write: by what their statements did where that is known, else by the database's own

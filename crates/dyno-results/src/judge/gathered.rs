@@ -53,8 +53,8 @@ pub(super) fn gather<'a>(
 /// The findings of a rule, of which what is the same of all systems of a server is said once, of the server.
 pub(super) fn of_servers(report: &Report, found: Vec<Finding>) -> Vec<Finding> {
     let server = |finding: &Finding| {
-        let system = finding.subject.target.as_deref().filter(|_| finding.subject.series.is_none())?;
-        Some(report.server_of(system).to_owned())
+        let system = finding.subject.system.as_deref().filter(|_| finding.subject.series.is_none())?;
+        report.server(system).map(str::to_owned)
     };
     let mut groups: Vec<Vec<Finding>> = Vec::new();
     // A run of many targets has many findings: each is looked for by what it says.
@@ -69,13 +69,12 @@ pub(super) fn of_servers(report: &Report, found: Vec<Finding>) -> Vec<Finding> {
         }
     }
     let of_group = |group: Vec<Finding>| {
-        let on =
-            |server: &str| report.targets.iter().filter(|it| report.server_of(&it.name) == server).count();
-        let is_of_all = |server: &String| group.len() == on(server);
+        let is_of_all =
+            |server: &String| group.len() == report.targets.iter().filter(|it| it.server == *server).count();
         match Some(&group[0]).filter(|_| group.len() > 1).and_then(server).filter(is_of_all) {
             Some(server) => {
                 let severity = group.iter().map(|finding| finding.severity).max().unwrap_or(Severity::Note);
-                vec![Finding { severity, subject: Subject::of_target(&server), ..group[0].clone() }]
+                vec![Finding { severity, subject: Subject::of_server(&server), ..group[0].clone() }]
             }
             None => group,
         }

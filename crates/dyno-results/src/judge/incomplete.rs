@@ -18,8 +18,11 @@ fn judge_run(report: &Report) -> Option<Finding> {
     }
     let reason = report.run.reason.as_deref().unwrap_or("no reason was stored");
     let is_lost = |target: &str| report.lost.iter().any(|lost| lost.lost.target == target);
-    let cut: Vec<&StageResult> =
-        report.stages.iter().filter(|result| !result.complete && !is_lost(&result.stage.target)).collect();
+    let cut: Vec<&StageResult> = report
+        .stages
+        .iter()
+        .filter(|result| !result.complete && !is_lost(&result.stage.key.system))
+        .collect();
     let names_lost = report.lost.iter().all(|lost| reason.contains(&lost.lost.target));
     if !report.lost.is_empty() && cut.is_empty() && names_lost {
         return None;
@@ -53,7 +56,7 @@ fn judge_lost(report: &Report, lost: &Lost) -> Finding {
     Finding {
         code: "incomplete".to_owned(),
         severity: Severity::Doubt,
-        subject: Subject { stage: lost.lost.stage, ..Subject::of_target(name) },
+        subject: Subject { stage: lost.lost.stage, ..Subject::of_system(name) },
         evidence: format!(
             "{name} was given up {} after the run began{during}: {}{others}",
             format::duration_s(lost.at_s),

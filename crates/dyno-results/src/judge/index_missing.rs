@@ -13,7 +13,7 @@ fn judge_data(data: &Data) -> Finding {
     Finding {
         code: "index-missing".to_owned(),
         severity: Severity::Doubt,
-        subject: Subject::of_target(&data.target),
+        subject: Subject::of_system(&data.target),
         evidence: format!(
             "the data of {} were made with {}, which the catalogue does not have any more: a query that would use it finds its rows \
              in another way",

@@ -37,7 +37,7 @@ fn judge_target(changed: &ServerChanged) -> Option<Finding> {
     Some(Finding {
         code: "restarted".to_owned(),
         severity,
-        subject: Subject::of_target(&changed.target),
+        subject: Subject::of_system(&changed.target),
         evidence,
         advice: advice.to_owned(),
     })

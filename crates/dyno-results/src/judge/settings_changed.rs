@@ -24,7 +24,7 @@ fn judge_target(settings: &Settings) -> Option<Finding> {
     Some(Finding {
         code: "settings-changed".to_owned(),
         severity: Severity::Note,
-        subject: Subject::of_target(&settings.target),
+        subject: Subject::of_system(&settings.target),
         evidence: format!(
             "{} {differ} from the defaults: {}",
             format::count(changed.len() as u64),

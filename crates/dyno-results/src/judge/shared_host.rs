@@ -14,74 +14,61 @@ const DRIVER_SHARE_SMALL: f64 = 0.05;
 /// Servers that are named; of more, how many there are.
 const NAMES_SHOWN: usize = 8;
 
-/// The servers of all systems, and the machines they are on, by the systems' names: of hundreds of systems each is asked for
-/// beside each other.
-struct Servers<'a> {
-    of: HashMap<&'a str, &'a str>,
-    /// Places of the machines that a system's server is on.
-    hosts: HashMap<&'a str, HashSet<usize>>,
-}
+/// Places of the machines that a system's server is on, by the system's name: of hundreds of systems each is asked for beside
+/// each other.
+struct Machines<'a>(HashMap<&'a str, HashSet<usize>>);
 
-impl<'a> Servers<'a> {
+impl<'a> Machines<'a> {
     fn new(report: &'a Report) -> Self {
-        let systems = report.targets.iter().map(|target| target.name.as_str());
         let mut hosts: HashMap<&str, HashSet<usize>> = HashMap::new();
         for (at, host) in report.hosts.iter().enumerate() {
             host.roles.iter().for_each(|role| _ = hosts.entry(role).or_default().insert(at));
         }
-        Self { of: systems.map(|system| (system, report.server_of(system))).collect(), hosts }
-    }
-
-    fn of(&self, system: &'a str) -> &'a str {
-        self.of.get(system).copied().unwrap_or(system)
+        Self(hosts)
     }
 
     /// Whether a machine is known that both systems' servers are on.
     fn on_one_host(&self, one: &str, other: &str) -> bool {
-        let hosts = self.hosts.get(one).zip(self.hosts.get(other));
+        let hosts = self.0.get(one).zip(self.0.get(other));
         hosts.is_some_and(|(one, other)| !one.is_disjoint(other))
     }
 }
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
-    let servers = Servers::new(report);
+    let machines = Machines::new(report);
     report
         .targets
         .iter()
         .filter_map(|target| {
-            let neighbours = neighbours(report, target, &servers);
+            let neighbours = neighbours(report, target, &machines);
             // Of a library in dyno's process nothing is another's.
             if target.same_host == Some(true) && !target.in_process {
-                return Some(with_driver(report, target, (&neighbours, &servers)));
+                return Some(with_driver(report, target, &neighbours));
             }
-            (!neighbours.is_empty()).then(|| with_servers(report, target, (&neighbours, &servers)))
+            (!neighbours.is_empty()).then(|| with_servers(report, target, &neighbours))
         })
         .collect()
 }
 
 /// Whether another server on a target's host ran under load while it did.
 pub(super) fn is_loaded_beside(report: &Report, target: &str) -> bool {
-    let servers = Servers::new(report);
-    let is_loaded = |target| together(report, target, (&neighbours(report, target, &servers), &servers));
+    let machines = Machines::new(report);
+    let is_loaded = |target| together(report, target, &neighbours(report, target, &machines));
     report.target(target).is_some_and(is_loaded)
 }
 
 /// Driver and server on one host, and maybe other servers with them.
-fn with_driver<'a>(
-    report: &'a Report,
-    target: &'a Target,
-    (neighbours, servers): (&[&'a Target], &Servers<'a>),
-) -> Finding {
+fn with_driver<'a>(report: &'a Report, target: &'a Target, neighbours: &[&'a Target]) -> Finding {
     let cpus = shared_cpus(report, &target.name).filter(|cpus| *cpus > 0.0);
-    let server = servers.of(&target.name);
+    let server = target.server.as_str();
     // The stage in which the driver took most counts, of all systems that are on the server.
     let cores = loads(report)
         .into_iter()
-        .filter(|(series, _)| servers.of(&series.target) == server)
+        .filter(|(series, _)| report.server(&series.target) == Some(server))
         .filter_map(|(_, result)| driver_cores(result))
         .reduce(f64::max);
     let share = cpus.zip(cores).map(|(cpus, cores)| cores / cpus);
-    let is_other = |other: &Target| servers.of(&other.name) != server;
+    let is_other = |other: &Target| other.server != server;
     let who = match report.targets.iter().any(is_other) {
         true => format!("driver and {server}"),
         false => "driver and server".to_owned(),
@@ -96,12 +83,12 @@ fn with_driver<'a>(
         (None, _) => format!("{who} share a host; how many processors it has is not known"),
     };
     let small = share.is_some_and(|share| share < DRIVER_SHARE_SMALL);
-    let together = together(report, target, (neighbours, servers));
+    let together = together(report, target, neighbours);
     Finding {
         code: "shared-host".to_owned(),
         severity: if small && !together { Severity::Note } else { Severity::Doubt },
-        subject: Subject::of_target(&target.name),
-        evidence: format!("{evidence}{}", beside(&names(neighbours, servers), together)),
+        subject: Subject::of_system(&target.name),
+        evidence: format!("{evidence}{}", beside(&names(neighbours), together)),
         advice: "run dyno on another machine near the server to measure the server alone; compare only with \
                  results of the same arrangement"
             .to_owned(),
@@ -109,19 +96,15 @@ fn with_driver<'a>(
 }
 
 /// Servers that share a host of which the driver is no part.
-fn with_servers<'a>(
-    report: &'a Report,
-    target: &'a Target,
-    (neighbours, servers): (&[&'a Target], &Servers<'a>),
-) -> Finding {
+fn with_servers<'a>(report: &'a Report, target: &'a Target, neighbours: &[&'a Target]) -> Finding {
     let cpus = shared_cpus(report, &target.name).map_or_else(|| "a host".to_owned(), processors);
-    let together = together(report, target, (neighbours, servers));
-    let others = names(neighbours, servers);
-    let names = [&[servers.of(&target.name)], others.as_slice()].concat();
+    let together = together(report, target, neighbours);
+    let others = names(neighbours);
+    let names = [&[target.server.as_str()], others.as_slice()].concat();
     Finding {
         code: "shared-host".to_owned(),
         severity: if together { Severity::Doubt } else { Severity::Note },
-        subject: Subject::of_target(&target.name),
+        subject: Subject::of_system(&target.name),
         evidence: format!("{} share {cpus}{}", told(&names), beside(&others, together)),
         advice: "give each server a machine of its own, or measure each in a run of its own with the others stopped, and compare the runs"
             .to_owned(),
@@ -129,16 +112,16 @@ fn with_servers<'a>(
 }
 
 /// Systems on other servers of the same host.
-fn neighbours<'a>(report: &'a Report, target: &'a Target, servers: &Servers<'a>) -> Vec<&'a Target> {
+fn neighbours<'a>(report: &'a Report, target: &'a Target, machines: &Machines<'a>) -> Vec<&'a Target> {
     let one_host =
-        |other: &Target| target.shares_host_with(other) || servers.on_one_host(&target.name, &other.name);
-    let is_other = |other: &&Target| servers.of(&other.name) != servers.of(&target.name);
+        |other: &Target| target.shares_host_with(other) || machines.on_one_host(&target.name, &other.name);
+    let is_other = |other: &&Target| other.server != target.server;
     report.targets.iter().filter(is_other).filter(|other| one_host(other)).collect()
 }
 
 /// The servers of these systems, each once.
-fn names<'a>(systems: &[&'a Target], servers: &Servers<'a>) -> Vec<&'a str> {
-    let mut names: Vec<&str> = systems.iter().map(|target| servers.of(&target.name)).collect();
+fn names<'a>(systems: &[&'a Target]) -> Vec<&'a str> {
+    let mut names: Vec<&str> = systems.iter().map(|target| target.server.as_str()).collect();
     names.dedup();
     names
 }
@@ -164,18 +147,13 @@ fn beside(names: &[&str], together: bool) -> String {
 }
 
 /// Whether loads of the two ran at the same time.
-fn together<'a>(
-    report: &'a Report,
-    target: &'a Target,
-    (neighbours, servers): (&[&'a Target], &Servers<'a>),
-) -> bool {
+fn together<'a>(report: &'a Report, target: &'a Target, neighbours: &[&'a Target]) -> bool {
     let overlap = |left: &StageResult, right: &StageResult| {
         left.start_s < right.start_s + right.seconds && right.start_s < left.start_s + left.seconds
     };
     let neighbours: HashSet<&str> = neighbours.iter().map(|other| other.name.as_str()).collect();
-    let is_neighbour = |result: &&StageResult| neighbours.contains(result.stage.target.as_str());
-    let server = servers.of(&target.name);
-    let is_own = |result: &&StageResult| servers.of(&result.stage.target) == server;
+    let is_neighbour = |result: &&StageResult| neighbours.contains(result.stage.key.system.as_str());
+    let is_own = |result: &&StageResult| report.server(&result.stage.key.system) == Some(&target.server);
     let own: Vec<&StageResult> = report.stages.iter().filter(is_own).collect();
     report.stages.iter().filter(is_neighbour).any(|other| own.iter().any(|own| overlap(own, other)))
 }

@@ -26,7 +26,7 @@ fn judge_data(data: &Data) -> Option<Finding> {
     Some(Finding {
         code: "stats-missing".to_owned(),
         severity: Severity::Doubt,
-        subject: Subject::of_target(&data.target),
+        subject: Subject::of_system(&data.target),
         evidence: format!(
             "the planner has no statistics of {}, which have rows and were never analysed: it guesses how many rows a query \
              finds",

@@ -328,7 +328,7 @@ fn a_pass_is_in_doubt_where_a_query_did_not_end_well() {
     must_be_silent(&report, "errors");
     let stage = hold(&mut report).stage.clone();
     report.query_failures.push(QueryFailure {
-        target: stage.target,
+        target: stage.key.system,
         series: stage.series,
         query: "q1".to_owned(),
         said: "cancelled after 300 s, at the time limit".to_owned(),

@@ -11,10 +11,9 @@ const MISSING_SHARE: f64 = 0.05;
 const MISSING_S: f64 = 0.1;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
-    let several = report.run.resolved.phases.iter().filter(|phase| phase.streams.len() > 1);
-    several
-        .flat_map(|phase| report.series.iter().filter_map(|series| of_series(report, phase, series)))
-        .collect()
+    let phases = &report.run.resolved.phases;
+    let of_series = |series: &Series| of_series(report, phases.get(series.phase as usize)?, series);
+    report.series.iter().filter_map(of_series).collect()
 }
 
 /// A stage and the stream that it had beside it for the shortest time.
@@ -25,22 +24,24 @@ struct Unpaired<'a> {
 }
 
 fn of_series(report: &Report, phase: &PhaseSpec, series: &Series) -> Option<Finding> {
-    let stream = phase.streams.iter().find(|stream| stream.name.as_deref() == Some(&series.name))?;
+    let stream = phase.streams.get(series.stream as usize)?;
     if accompanies(stream, &series.target) {
         // It runs on while the others wait for their last answers.
         return None;
     }
-    let others = || phase.streams.iter().filter_map(|it| it.name.as_deref()).filter(|it| *it != series.name);
+    let others = || (0..).zip(&phase.streams).filter(|(place, _)| *place != series.stream);
     let stages: Vec<&StageResult> = report
         .stages
         .iter()
-        .filter(|it| it.stage.target == series.target && it.stage.series == series.name)
+        .filter(|it| it.stage.key.system == series.target && it.stage.series == series.name)
         // What was cut short is told of already.
         .filter(|it| it.complete && it.stage.kind != StageKind::WarmUp)
         .collect();
     let shortest = |result| {
-        let beside =
-            others().map(|other| Unpaired { result, other, together_s: together_s(report, result, other) });
+        let beside = others().map(|(place, other)| {
+            let together_s = together_s(report, result, place);
+            Unpaired { result, other: other.name.as_deref().unwrap_or_default(), together_s }
+        });
         beside.min_by(|a, b| a.together_s.total_cmp(&b.together_s))
     };
     let is_unpaired = |it: &Unpaired<'_>| {
@@ -77,12 +78,14 @@ fn accompanies(stream: &StreamSpec, target: &str) -> bool {
 }
 
 /// For how long another stream ran on the same target during a stage, seconds.
-fn together_s(report: &Report, result: &StageResult, other: &str) -> f64 {
+fn together_s(report: &Report, result: &StageResult, other: u32) -> f64 {
+    let own = &result.stage.key;
     let (begin, end) = (result.start_s, result.start_s + result.seconds);
     let beside = report
         .stages
         .iter()
-        .filter(|it| it.stage.target == result.stage.target && it.stage.series == other)
+        .filter(|it| (&it.stage.key.system, it.stage.key.phase) == (&own.system, own.phase))
+        .filter(|it| it.stage.key.stream == other)
         .map(|it| (it.start_s + it.seconds).min(end) - it.start_s.max(begin));
     // The sum of none is -0.
     beside.fold(0.0, |sum, seconds| sum + seconds.max(0.0))

@@ -12,13 +12,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use super::StoreError;
 
 /// Version of the schema and of the events, kept in `PRAGMA user_version`.
-pub(super) const VERSION: i64 = 4;
-/// The oldest version that is read: opened, its store becomes one of this version.
-pub(super) const VERSION_MIN: i64 = 3;
-/// Version 4 has checksums. Runs that are stored already have none.
-const UPGRADE: &str = "ALTER TABLE run ADD COLUMN checksum INTEGER;
-    ALTER TABLE event ADD COLUMN checksum INTEGER;
-    ALTER TABLE block ADD COLUMN checksum INTEGER;";
+pub(super) const VERSION: i64 = 5;
 /// Says whose file it is, kept in `PRAGMA application_id`: `dyno` in ASCII.
 const APPLICATION_ID: i64 = 0x6479_6e6f;
 /// No event and no block comes near it: a larger value is not read.
@@ -93,8 +87,8 @@ fn check_owner(connection: &Connection, path: &Path) -> Result<(), OpenFailure> 
         if found > VERSION {
             return Err(OpenFailure::Store(StoreError::Newer { path, found, known: VERSION }));
         }
-        if found < VERSION_MIN {
-            return Err(OpenFailure::Store(StoreError::Older { path, found, known: VERSION_MIN }));
+        if found < VERSION {
+            return Err(OpenFailure::Store(StoreError::Older { path, found, known: VERSION }));
         }
         // A view of these names can have rows without end.
         let tables: bool = snapshot.query_row(
@@ -128,15 +122,12 @@ fn prepare(connection: &mut Connection, lock_timeout: Duration) -> rusqlite::Res
     }
     // Under the write lock, and looked at once more: two processes may have found the file as it was.
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    match pragma(&transaction, "user_version")? {
-        0 => {
-            transaction.execute_batch(include_str!("tables.sql"))?;
-            transaction.execute_batch(include_str!("views.sql"))?;
-            transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-        }
-        VERSION_MIN => transaction.execute_batch(UPGRADE)?,
-        _ => return Ok(()),
+    if pragma(&transaction, "user_version")? != 0 {
+        return Ok(());
     }
+    transaction.execute_batch(include_str!("tables.sql"))?;
+    transaction.execute_batch(include_str!("views.sql"))?;
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", VERSION)?;
     transaction.commit()
 }

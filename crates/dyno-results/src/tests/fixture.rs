@@ -7,7 +7,7 @@ use crate::document::Report;
 use crate::event::{
     Arrival, Check, Data, Distribution, Event, Finding, Finished, Hook, HookTime, Host, Interval, NotDone,
     Notice, Outcome, Pool, PrepareStep, Sample, Setting, SettingFacts, Settings, Severity, Stage,
-    StageFinished, StageKind, Stamped, Started, Subject, Table, Target, TargetLost, TypeInterval,
+    StageFinished, StageKey, StageKind, Stamped, Started, Subject, Table, Target, TargetLost, TypeInterval,
 };
 use crate::fold::fold;
 use crate::latency::Latency;
@@ -137,7 +137,7 @@ impl Fixture {
         self.stages += 1;
         self.push(Event::StageStarted(Stage {
             id,
-            target: self.target.to_owned(),
+            key: self.key(load),
             series: load.series.to_owned(),
             kind: load.kind,
             workload: load.workload.to_owned(),
@@ -158,11 +158,29 @@ impl Fixture {
             pass: false,
             query_set: false,
             fixed: false,
-            stream: 0,
-            round: 0,
             types: vec!["only".to_owned()],
         }));
         id
+    }
+
+    /// As a campaign would set it that runs each series in a phase of its own.
+    fn key(&self, load: &FixtureStage<'_>) -> StageKey {
+        let stages = self.events.iter().filter_map(|stamped| match &stamped.event {
+            Event::StageStarted(stage) => Some(stage),
+            _ => None,
+        });
+        let all: Vec<&Stage> = stages.collect();
+        let is_step = |kind: StageKind| matches!(kind, StageKind::WarmUp | StageKind::Ladder);
+        let is_alike = |stage: &&&Stage| {
+            stage.key.system == self.target
+                && stage.series == load.series
+                && is_step(stage.kind) == is_step(load.kind)
+        };
+        let before = all.iter().filter(is_alike).count() as u32;
+        let series = crate::words::distinct(all.iter().map(|stage| stage.series.as_str()));
+        let phase = series.iter().position(|name| *name == load.series).unwrap_or(series.len()) as u32;
+        let (round, step) = if is_step(load.kind) { (0, before) } else { (before + 1, 0) };
+        StageKey { system: self.target.to_owned(), phase, round, step, stream: 0 }
     }
 
     /// Plays a whole stage: its intervals, samples between them, and its end.
@@ -338,6 +356,7 @@ fn describe(fixture: &mut Fixture) {
         indirect: None,
         missing_indexes: Vec::new(),
         after: None,
+        phase: None,
         tables: vec![Table {
             name: "pgbench_accounts".to_owned(),
             rows: Some(500_000_000),
@@ -362,6 +381,7 @@ pub(crate) fn resize(data: &mut Data, bytes: Option<u64>) {
 pub(crate) fn target(name: &str) -> Target {
     Target {
         name: name.to_owned(),
+        server: name.to_owned(),
         url: "postgres://me@db.example/bench".to_owned(),
         product: Some("PostgreSQL".to_owned()),
         version: Some("15.18".to_owned()),
@@ -405,13 +425,14 @@ pub(crate) fn one_of_each_remark() -> Vec<Event> {
         Event::Finding(Finding {
             code: "shared-host".to_owned(),
             severity: Severity::Doubt,
-            subject: Subject::of_target("pg"),
+            subject: Subject::of_system("pg"),
             evidence: "driver and server share 2 cores".to_owned(),
             advice: "run the driver elsewhere".to_owned(),
         }),
         Event::Hook(Hook {
             target: "pg".to_owned(),
             about: "write".to_owned(),
+            phase: Some(0),
             when: HookTime::Before,
             action: "cold".to_owned(),
             seconds: 2.5,

@@ -86,6 +86,7 @@ fn read_facts(connection: &mut Connection, name: &str, url: &str) -> Result<even
     let isolation = (inspector.isolation)(connection)?;
     Ok(event::Target {
         name: name.to_owned(),
+        server: name.to_owned(),
         url: url.to_owned(),
         product: recognised.name,
         version: recognised.version,
@@ -169,6 +170,7 @@ pub fn data(
         indirect: None,
         missing_indexes: Vec::new(),
         after: None,
+        phase: None,
     })
 }
 

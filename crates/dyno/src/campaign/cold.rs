@@ -21,11 +21,11 @@ const BEYOND: &str = "What the disk and a hypervisor keep cannot be dropped from
 const OWN_CACHE: &str = "the server's own cache";
 const FILE_CACHE: &str = "the system's cache of files";
 
-/// Drops what is cached on a target before a load of these `series`. A hook of the user's may have `restarted` the server.
+/// Drops what is cached on a target before a load of a phase. A hook of the user's may have `restarted` the server.
 pub(super) fn begin(
     context: &Context<'_>,
     system: &mut System<'_>,
-    series: &str,
+    (phase, series): (u32, &str),
     restarted: bool,
 ) -> Result<(), Failure> {
     context.check_stopped()?;
@@ -41,6 +41,7 @@ pub(super) fn begin(
     context.stream.emit(Event::Hook(Hook {
         target: system.name().to_owned(),
         about: series.to_owned(),
+        phase: Some(phase),
         when: HookTime::Before,
         action: COLD.to_owned(),
         seconds: started.elapsed().as_secs_f64(),

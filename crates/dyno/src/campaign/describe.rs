@@ -22,7 +22,7 @@ use super::system::System;
 use super::target_server::{Remote, TargetServer};
 use super::{Context, EventStream};
 use crate::failure::Failure;
-use crate::plan::SystemPlan;
+use crate::plan::{PhasePlan, SystemPlan};
 
 /// The driver's own host, where readings are told apart.
 const DRIVER: &str = "driver";
@@ -35,7 +35,7 @@ pub(super) fn all(context: &Context<'_>, systems: &mut [System<'_>]) -> Result<(
     for system in &mut *systems {
         let name = system.name();
         let server = &mut system.server;
-        let described = read(name, server, |event| context.stream.emit(event))?;
+        let described = read(system.plan, server, |event| context.stream.emit(event))?;
         server.same_host = described.target.same_host;
         server.described = Some(described);
         if let Some((_, host)) = &server.remote {
@@ -86,8 +86,10 @@ pub(super) fn remote(target: &SystemPlan) -> Result<Remote, Failure> {
 
 /// A database that is to be described.
 pub(crate) struct Described<'a> {
-    /// The short name in the report.
+    /// The system's name.
     pub(crate) name: &'a str,
+    /// The target's.
+    pub(crate) server: &'a str,
     /// Without any password.
     pub(crate) url: &'a str,
     pub(crate) embedded: Option<Embedded>,
@@ -114,13 +116,14 @@ impl Description {
         subject: &Described<'_>,
         tell: impl Fn(Event),
     ) -> Result<Self, Failure> {
-        let Described { name, url, embedded, remote, disk_kind } = subject;
+        let Described { name, server, url, embedded, remote, disk_kind } = subject;
         let failed = |doing| move |source| Failure::query(doing, url, source);
         let identity = inspect::identity(connection).map_err(failed("asking which server it is"))?;
         let process =
             inspect::server_process(connection).map_err(failed("looking for the server's process"))?;
         let process = process.and_then(|process| process.pid);
         let mut target = inspect::facts(connection, name, url).map_err(failed("looking at the server"))?;
+        target.server = (*server).to_owned();
         target.embedded.clone_from(embedded);
         target.disk_kind.clone_from(disk_kind);
         let reading = match (*remote, target.same_host) {
@@ -142,11 +145,11 @@ impl Description {
 
     /// Behind a load, or what there was of it: reads what the server is now, and tells what of it has changed.
     pub(crate) fn compare_again(&self, stream: &EventStream, route: &Route) {
-        let (name, url) = (self.target.name.as_str(), self.target.url.as_str());
+        let Target { name, server, url, .. } = &self.target;
         let read = Connection::open_after_load(route, AGAIN)
-            .map_err(|source| Failure::Connect { url: url.to_owned(), source: Box::new(source) })
+            .map_err(|source| Failure::Connect { url: url.clone(), source: Box::new(source) })
             .and_then(|mut connection| {
-                let subject = Described { name, url, embedded: None, remote: None, disk_kind: None };
+                let subject = Described { name, server, url, embedded: None, remote: None, disk_kind: None };
                 Self::read(&mut connection, &subject, |_| {})
             });
         match read {
@@ -155,7 +158,7 @@ impl Description {
                 let restarted = is_another || !now.identity.is_same_server(&self.identity);
                 let changes = self.changes(&now);
                 if restarted || !changes.is_empty() {
-                    let target = name.to_owned();
+                    let target = name.clone();
                     let by_hook = false;
                     stream.emit(Event::ServerChanged(ServerChanged { target, restarted, by_hook, changes }));
                 }
@@ -190,7 +193,11 @@ impl Description {
     }
 }
 
-fn read(name: &str, server: &mut TargetServer, tell: impl Fn(Event)) -> Result<Description, Failure> {
+fn read(
+    SystemPlan { name, target, .. }: &SystemPlan,
+    server: &mut TargetServer,
+    tell: impl Fn(Event),
+) -> Result<Description, Failure> {
     let TargetServer { connection, url, embedded, remote, data_directory, .. } = server;
     let embedded = embedded.as_ref().map(|server| server.facts());
     let disk_kind = match remote {
@@ -198,7 +205,7 @@ fn read(name: &str, server: &mut TargetServer, tell: impl Fn(Event)) -> Result<D
         None => disk_kind(data_directory.as_deref()),
     };
     let remote = remote.as_ref().map(|(exporter, _)| exporter);
-    Description::read(connection, &Described { name, url, embedded, remote, disk_kind }, tell)
+    Description::read(connection, &Described { name, server: target, url, embedded, remote, disk_kind }, tell)
 }
 
 /// Tells what has become of a target under its load before the user has something done to it. Where that cannot be read,
@@ -209,7 +216,7 @@ pub(super) fn before_hook(context: &Context<'_>, system: &mut System<'_>) {
     }
     again(context, std::slice::from_ref(system));
     if system.server.reconnect_if_broken().is_ok()
-        && let Ok(now) = read(system.name(), &mut system.server, |_| {})
+        && let Ok(now) = read(system.plan, &mut system.server, |_| {})
     {
         system.server.described = Some(now);
     }
@@ -218,7 +225,7 @@ pub(super) fn before_hook(context: &Context<'_>, system: &mut System<'_>) {
 /// Reads what a target is again where the user has had something done to it. Before its first stage the report then says
 /// what was loaded; from then on, what was changed.
 pub(super) fn renew(context: &Context<'_>, system: &mut System<'_>) -> Result<(), Failure> {
-    let now = read(system.name(), &mut system.server, |_| {})?;
+    let now = read(system.plan, &mut system.server, |_| {})?;
     let Some(before) = system.server.described.replace(now) else { return Ok(()) };
     let Some(now) = &system.server.described else { return Ok(()) };
     let changes = before.changes(now);
@@ -320,11 +327,12 @@ pub(super) fn data_after_load(
     plan: &SystemPlan,
     server: &mut TargetServer,
     dataset: &Dataset,
-    (series, rows): (&str, RowCounts),
+    phase: &PhasePlan,
+    rows: RowCounts,
 ) -> Result<(), Failure> {
     server.reconnect_if_broken()?;
     let mut data = sizes(context, plan, server, dataset)?;
-    data.after = Some(series.to_owned());
+    (data.after, data.phase) = (Some(phase.names()), Some(phase.place));
     match rows {
         RowCounts::Counted(rows) => set_counted(&mut data, rows),
         RowCounts::Estimated => {}

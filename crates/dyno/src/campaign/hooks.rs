@@ -19,6 +19,8 @@ use crate::secrets::{hidden_in_command, hidden_in_lines};
 struct Surroundings<'a> {
     series: Option<&'a str>,
     stage: Option<StageKind>,
+    /// The place of the phase.
+    phase: Option<u32>,
 }
 
 /// Does what is wanted before or after the run, or one of its series, on a target.
@@ -26,14 +28,14 @@ pub(super) fn run_for_system(
     context: &Context<'_>,
     system: &mut System<'_>,
     when: HookTime,
-    stage: &HookStage,
+    (stage, phase): (&HookStage, Option<u32>),
 ) -> Result<(), Failure> {
     let series = match stage {
         HookStage::Series(name) => Some(name.as_str()),
         _ => None,
     };
     let is_meant = |hook: &HookPlan| hook.stage == *stage;
-    run(context, system, when, &Surroundings { series, stage: None }, is_meant)
+    run(context, system, when, &Surroundings { series, stage: None, phase }, is_meant)
 }
 
 /// Does what is wanted before or after a stage of this kind.
@@ -41,10 +43,10 @@ pub(super) fn run_stage(
     context: &Context<'_>,
     system: &mut System<'_>,
     when: HookTime,
-    series: &str,
+    (phase, series): (u32, &str),
     kind: StageKind,
 ) -> Result<(), Failure> {
-    let surroundings = Surroundings { series: Some(series), stage: Some(kind) };
+    let surroundings = Surroundings { series: Some(series), stage: Some(kind), phase: Some(phase) };
     run(context, system, when, &surroundings, |hook| hook.stage.is_kind(kind))
 }
 
@@ -128,6 +130,7 @@ fn run_one(
     context.stream.emit(Event::Hook(Hook {
         target: target.clone(),
         about: hook.stage.name().to_owned(),
+        phase: surroundings.phase,
         when: hook.when,
         action: action.clone(),
         seconds: started.elapsed().as_secs_f64(),

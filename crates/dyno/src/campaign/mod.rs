@@ -140,7 +140,7 @@ fn load_and_verify(context: &Context<'_>, systems: &mut [System<'_>]) -> Result<
     let _driver = describe::watch_driver(context, systems);
     for system in systems.iter_mut().filter(|system| system.is_live()) {
         system.watch(context);
-        hooks::run_for_system(context, system, HookTime::Before, &HookStage::Run)?;
+        hooks::run_for_system(context, system, HookTime::Before, (&HookStage::Run, None))?;
     }
     let loaded = load(context, systems);
     // Targets that were given up are told also where something else ended the run.
@@ -159,7 +159,7 @@ fn load(context: &Context<'_>, systems: &mut [System<'_>]) -> Result<(), Failure
     ran?;
     let mut failures = Vec::new();
     for system in systems.iter_mut().filter(|system| system.is_live()) {
-        let ran = hooks::run_for_system(context, system, HookTime::After, &HookStage::Run);
+        let ran = hooks::run_for_system(context, system, HookTime::After, (&HookStage::Run, None));
         failures.extend(ran.or_else(|failure| system.fail(context, failure)).err());
     }
     Failure::of_all(failures)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::Engine;
 use dyno_engine::workload::Workload;
-use dyno_results::event::{Answer, Event, HookTime, QueryFailure, StageKind};
+use dyno_results::event::{Answer, Event, HookTime, QueryFailure, StageKey, StageKind};
 use dyno_results::spec::StageOrder;
 use dyno_target::cause::FILE_MOVED;
 use dyno_target::inspect::{self, Identity};
@@ -31,6 +31,11 @@ const SCRIPT_CLIENTS: u32 = 16_384;
 
 /// A phase under way on a target.
 pub(super) struct PhaseRun<'a> {
+    plan: &'a PhasePlan,
+    /// Of the next turn, or of the one under way.
+    key: StageKey,
+    /// Steps of the first round that were decided.
+    steps: u32,
     verification: Verification,
     /// The server as it was when its caches were dropped last, where that is done before each pass.
     cold_passes: Option<Identity>,
@@ -104,12 +109,12 @@ impl<'a> PhaseRun<'a> {
         let before = system.server.identity().clone();
         for stream in &phase.streams {
             let stage = HookStage::Series(stream.name.clone());
-            hooks::run_for_system(context, system, HookTime::Before, &stage)?;
+            hooks::run_for_system(context, system, HookTime::Before, (&stage, Some(phase.place)))?;
         }
         let cold_passes = phase.streams.iter().any(|stream| stream.pass.is_some());
         if phase.cold && !cold_passes {
             let restarted = !before.is_same_server(system.server.identity());
-            cold::begin(context, system, &names(phase.streams.iter()), restarted)?;
+            cold::begin(context, system, (phase.place, &phase.names()), restarted)?;
         }
         check_autocommit(&mut system.server)?;
         let series = loads.iter().map(|load| Arc::clone(&load.series)).collect();
@@ -120,18 +125,42 @@ impl<'a> PhaseRun<'a> {
             streams.push(StreamRun::begin(context, system, phase, (place, plan), load, threads)?);
         }
         let cold_passes = (phase.cold && cold_passes).then_some(before);
-        Ok(Self { verification, cold_passes, streams, loads: series, asks_plans: !phase.cold })
+        let key = StageKey { system: name.to_owned(), phase: phase.place, ..StageKey::default() };
+        let asks_plans = !phase.cold;
+        Ok(Self { plan: phase, key, steps: 0, verification, cold_passes, streams, loads: series, asks_plans })
     }
 
-    /// Decides the next stage of each stream that has an end of its own; false where there is none left.
-    pub(super) fn decide(&mut self, context: &Context<'_>, target: &str) -> bool {
+    /// Decides the next stage of each stream that has an end of its own, unless what was decided still waits for its turn.
+    pub(super) fn decide(&mut self, context: &Context<'_>, target: &str) {
+        if self.orders().next().is_some() {
+            return;
+        }
         for stream in self.streams.iter_mut().filter(|stream| !stream.ends_with_others) {
             stream.order = stream.planner.next(&stream.sums);
             if let Some(remark) = stream.planner.take_remark() {
                 context.stream.notice(target, None, remark);
             }
         }
-        self.orders().next().is_some()
+        self.advance();
+    }
+
+    /// Sets the key of what was decided.
+    fn advance(&mut self) {
+        let kinds = self.kinds();
+        if kinds.is_empty() {
+            return;
+        }
+        if kinds.iter().any(|kind| matches!(kind, StageKind::WarmUp | StageKind::Ladder)) {
+            self.key.step = self.steps;
+            self.steps += 1;
+        } else {
+            (self.key.round, self.key.step) = (self.key.round + 1, 0);
+        }
+    }
+
+    /// The round of what was decided; `None` where nothing was.
+    pub(super) fn round(&self) -> Option<u32> {
+        self.orders().next().map(|_| self.key.round)
     }
 
     /// Decides the stages of the streams that last as long as others, of which one goes on. `kind` is that of the others'.
@@ -143,6 +172,9 @@ impl<'a> PhaseRun<'a> {
                 StageKind::WarmUp => order,
                 _ => StageOrder { kind: own.unwrap_or(kind), ..order },
             });
+        }
+        if own.is_none() {
+            self.advance();
         }
     }
 
@@ -156,7 +188,6 @@ impl<'a> PhaseRun<'a> {
         &mut self,
         context: &Context<'_>,
         system: &mut System<'_>,
-        round: u32,
         participants: Vec<Participant<'_>>,
     ) -> Result<(), Failure> {
         context.check_stopped()?;
@@ -168,7 +199,7 @@ impl<'a> PhaseRun<'a> {
             if kinds != [StageKind::WarmUp] {
                 self.disconnect();
                 let restarted = !before.is_same_server(system.server.identity());
-                cold::begin(context, system, &self.names(), restarted)?;
+                cold::begin(context, system, (self.plan.place, &self.plan.names()), restarted)?;
             }
             self.cold_passes = Some(system.server.identity().clone());
         }
@@ -179,13 +210,13 @@ impl<'a> PhaseRun<'a> {
             }
         }
         let server = &system.server;
-        let target = system.name();
+        let (target, key) = (system.name(), &self.key);
         let running = self.streams.iter_mut().filter(|stream| stream.order.is_some()).zip(participants);
         let ran: Vec<Result<(), Failure>> = std::thread::scope(|scope| {
             let threads: Vec<_> = running
                 .map(|(stream, participant)| {
                     let run = move || {
-                        let ran = stream.run(context, server, target, round, &participant);
+                        let ran = stream.run(context, server, key, &participant);
                         if ran.is_err() {
                             // The others of this target end with it, and not in hours by themselves.
                             participant.cut();
@@ -249,13 +280,9 @@ impl<'a> PhaseRun<'a> {
     ) -> Result<(), Failure> {
         if hooks::wanted_for_stage(context, system.name(), when, kind) {
             self.disconnect();
-            hooks::run_stage(context, system, when, &self.names(), kind)?;
+            hooks::run_stage(context, system, when, (self.plan.place, &self.plan.names()), kind)?;
         }
         Ok(())
-    }
-
-    fn names(&self) -> String {
-        names(self.streams.iter().map(|stream| stream.plan))
     }
 
     /// Ends the clients before the phase ends.
@@ -341,8 +368,7 @@ impl<'a> StreamRun<'a> {
         &mut self,
         context: &Context<'_>,
         server: &TargetServer,
-        target: &str,
-        round: u32,
+        turn: &StageKey,
         participant: &Participant<'_>,
     ) -> Result<(), Failure> {
         let Some(order) = self.order.take() else { return Ok(()) };
@@ -352,10 +378,8 @@ impl<'a> StreamRun<'a> {
         };
         engine.end_with(participant.finished());
         let subject = StageSubject {
-            target,
+            key: StageKey { stream: self.place, ..turn.clone() },
             series: &self.plan.name,
-            stream: self.place,
-            round,
             workload: &self.plan.workload,
             types: self.workload.types(),
             url: &server.url,
@@ -408,11 +432,6 @@ impl<'a> StreamRun<'a> {
             tables: self.plan.source.tables(),
         })
     }
-}
-
-/// `oltp, report`
-fn names<'a>(streams: impl Iterator<Item = &'a StreamPlan>) -> String {
-    streams.map(|stream| stream.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 /// The seed of the stream at a place: those of two streams have nothing in common.

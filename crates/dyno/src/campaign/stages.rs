@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use dyno_engine::engine::{Engine, Observation, OperationProgress, StageOutcome};
 use dyno_engine::error::{EngineError, SessionError};
-use dyno_results::event::{Arrival, Event, QueriesRunning, RunningQuery, Stage, StageFinished, TypeInterval};
+use dyno_results::event::{
+    Arrival, Event, QueriesRunning, RunningQuery, Stage, StageFinished, StageKey, TypeInterval,
+};
 use dyno_results::spec::{Arrivals, End, Protocol, StageOrder};
 use dyno_results::statistics::saturation::LoadStep;
 use dyno_target::cause::Cause;
@@ -46,11 +48,8 @@ struct Lost {
 
 /// What a stage is, beside its kind and load.
 pub(crate) struct StageSubject<'a> {
-    pub(crate) target: &'a str,
+    pub(crate) key: StageKey,
     pub(crate) series: &'a str,
-    /// The stream's place in its phase.
-    pub(crate) stream: u32,
-    pub(crate) round: u32,
     pub(crate) workload: &'a str,
     pub(crate) types: &'a [String],
     pub(crate) url: &'a str,
@@ -114,7 +113,7 @@ impl Stages {
         }
         let id = context.stream.begin_stage(announced(subject, &order, engine));
         self.last = Some(id);
-        self.tell_poller(context, subject.target, engine);
+        self.tell_poller(context, &subject.key.system, engine);
         order.stage = id;
         let mut observer = Observer::new(context, subject, id);
         let progress = engine.progress();
@@ -123,7 +122,7 @@ impl Stages {
         });
         let outcome = ran.as_ref().copied().unwrap_or_else(|_| observer.broken_off());
         context.stream.emit(Event::StageFinished(finished(id, &outcome)));
-        self.tell_priority(context, subject.target, order.arrivals, outcome.realtime);
+        self.tell_priority(context, &subject.key.system, order.arrivals, outcome.realtime);
         self.lost = observer.lost.take().map(|said| {
             let (kind, clients) = (order.kind.name(), order.clients);
             let plural = if clients == 1 { "" } else { "s" };
@@ -312,10 +311,10 @@ struct Observer<'a> {
 }
 
 impl<'a> Observer<'a> {
-    fn new(context: &'a Context<'a>, subject: &StageSubject<'a>, stage: u32) -> Self {
+    fn new(context: &'a Context<'a>, subject: &'a StageSubject<'a>, stage: u32) -> Self {
         Self {
             context,
-            target: subject.target,
+            target: &subject.key.system,
             by_query: subject.pass.is_some(),
             tables: subject.tables,
             stage,
@@ -420,10 +419,8 @@ pub(crate) fn announced(subject: &StageSubject<'_>, order: &StageOrder, engine: 
     };
     Stage {
         id: 0,
-        target: subject.target.to_owned(),
+        key: subject.key.clone(),
         series: subject.series.to_owned(),
-        stream: subject.stream,
-        round: subject.round,
         kind: order.kind,
         workload: subject.workload.to_owned(),
         clients: order.clients,

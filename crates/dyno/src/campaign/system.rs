@@ -10,7 +10,7 @@ use super::stages::Stages;
 use super::target_server::{Remote, TargetServer};
 use super::{Context, admin, data, describe, verification};
 use crate::failure::{Failure, LostTarget};
-use crate::plan::SystemPlan;
+use crate::plan::{PhasePlan, SystemPlan};
 
 /// A system of the run that is under way.
 pub(super) struct System<'a> {
@@ -69,7 +69,7 @@ impl<'a> System<'a> {
     pub(super) fn not_done(
         &self,
         context: &Context<'_>,
-        series: Option<&str>,
+        phase: Option<&PhasePlan>,
         failure: Failure,
     ) -> Result<Failure, Failure> {
         let refusal = match &failure {
@@ -77,9 +77,14 @@ impl<'a> System<'a> {
             _ => None,
         };
         let Some((step, said)) = refusal else { return Err(failure) };
-        let (target, what) = (self.name().to_owned(), step.or(series).unwrap_or("tables").to_owned());
-        let series = step.is_none() && series.is_some();
-        context.stream.emit(Event::NotDone(NotDone { target, what, series, said }));
+        let tell = |what: &str, series: bool| {
+            let (target, what, said) = (self.name().to_owned(), what.to_owned(), said.clone());
+            context.stream.emit(Event::NotDone(NotDone { target, what, series, said }));
+        };
+        match (step, phase) {
+            (None, Some(phase)) => phase.streams.iter().for_each(|stream| tell(&stream.name, true)),
+            (step, _) => tell(step.unwrap_or("tables"), false),
+        }
         Ok(failure)
     }
 
@@ -133,8 +138,8 @@ impl<'a> System<'a> {
         self.data.iter().flat_map(|data| &data.counts).for_each(|counts| counts.forget());
     }
 
-    /// Tells the sizes again after a series. What cannot be read is no news beside what was measured.
-    pub(super) fn describe_data_again(&mut self, context: &Context<'_>, series: &str, written: bool) {
+    /// Tells the sizes again after a phase. What cannot be read is no news beside what was measured.
+    pub(super) fn describe_data_again(&mut self, context: &Context<'_>, phase: &PhasePlan, written: bool) {
         // Where the load was checked they have just been counted; else that is what the user wants to be left out.
         let counted = if context.plan.spec.no_verify { Ok(None) } else { self.count(context) };
         let Some(data) = &self.data else { return };
@@ -144,7 +149,7 @@ impl<'a> System<'a> {
                 None if written && data.counts.is_some() => RowCounts::Unknown,
                 None => RowCounts::Estimated,
             };
-            describe::data_after_load(context, self.plan, &mut self.server, data, (series, rows))
+            describe::data_after_load(context, self.plan, &mut self.server, data, phase, rows)
         });
         if let Err(failure) = told {
             let text = format!("the sizes after the load are unknown: {failure}");

@@ -37,11 +37,6 @@ pub(super) fn run<'c>(
     Failure::of_all(failures)
 }
 
-/// `oltp, report`
-fn names(phase: &PhasePlan) -> String {
-    phase.streams.iter().map(|stream| stream.name.as_str()).collect::<Vec<_>>().join(", ")
-}
-
 /// A phase under way on a system.
 struct SystemRun<'l, 'a, 'c> {
     system: &'l mut System<'a>,
@@ -60,7 +55,7 @@ impl<'l, 'a, 'c> SystemRun<'l, 'a, 'c> {
     ) -> Result<Option<Self>, Failure> {
         match PhaseRun::begin(context, system, phase) {
             Ok(run) => Ok(Some(Self { system, run, over: false, failed: false })),
-            Err(failure) => match system.not_done(context, Some(&names(phase)), failure) {
+            Err(failure) => match system.not_done(context, Some(phase), failure) {
                 Ok(_) => Ok(None),
                 Err(failure) => system.fail(context, failure).map(|()| None),
             },
@@ -68,13 +63,8 @@ impl<'l, 'a, 'c> SystemRun<'l, 'a, 'c> {
     }
 
     /// Runs the stages of a turn. A failure that is the target's own ends its part, and is no error here.
-    fn turn(
-        &mut self,
-        context: &Context<'_>,
-        round: u32,
-        participants: Vec<Participant<'_>>,
-    ) -> Result<(), Failure> {
-        match self.run.turn(context, self.system, round, participants) {
+    fn turn(&mut self, context: &Context<'_>, participants: Vec<Participant<'_>>) -> Result<(), Failure> {
+        match self.run.turn(context, self.system, participants) {
             Ok(()) => Ok(()),
             Err(Failure::Cancelled) => {
                 // Nothing is wrong with this target: what it has done is kept and checked.
@@ -103,10 +93,10 @@ impl<'l, 'a, 'c> SystemRun<'l, 'a, 'c> {
             context.check_stopped()?;
             let series = system.plan.benchmark.series();
             let writes = phase.streams.iter().any(|stream| stream.writes(&series));
-            system.describe_data_again(context, &names(phase), writes);
+            system.describe_data_again(context, phase, writes);
             phase.streams.iter().try_for_each(|stream| {
                 let stage = HookStage::Series(stream.name.clone());
-                hooks::run_for_system(context, system, HookTime::After, &stage)
+                hooks::run_for_system(context, system, HookTime::After, (&stage, Some(phase.place)))
             })
         });
         ended.or_else(|failure| system.fail(context, failure))
@@ -115,14 +105,20 @@ impl<'l, 'a, 'c> SystemRun<'l, 'a, 'c> {
 
 /// Turn by turn, until no target has a stage left. What failed.
 fn rounds(context: &Context<'_>, phase: &PhasePlan, runs: &mut [SystemRun<'_, '_, '_>]) -> Vec<Failure> {
-    for round in 0.. {
+    for number in 0.. {
+        for run in runs.iter_mut().filter(|run| !run.over) {
+            run.run.decide(context, run.system.name());
+        }
+        // Who has come to the end of its ladder waits for the others: rounds are compared with each other.
+        let round = runs.iter().filter(|run| !run.over).filter_map(|run| run.run.round()).min();
         let mut failures = Vec::new();
         if phase.together {
-            failures = turn(context, round, &mut runs.iter_mut().collect::<Vec<_>>());
+            failures = turn(context, &mut runs.iter_mut().collect::<Vec<_>>());
         } else {
-            for place in order(round as usize, runs.len()) {
-                if failures.is_empty() {
-                    failures = turn(context, round, &mut [&mut runs[place]]);
+            for place in order(number, runs.len()) {
+                let run = &mut runs[place];
+                if failures.is_empty() && run.run.round().is_none_or(|own| Some(own) == round) {
+                    failures = turn(context, &mut [run]);
                 }
             }
         }
@@ -138,15 +134,11 @@ fn order(round: usize, count: usize) -> impl Iterator<Item = usize> {
     (0..count).map(move |place| (round + place) % count)
 }
 
-/// A stage of each stream of these targets, all at the same time; those that have no end of their own last as long as the
+/// The stages that were decided of these targets, all at the same time; those that have no end of their own last as long as the
 /// others. What failed on each target.
-fn turn(context: &Context<'_>, round: u32, runs: &mut [&mut SystemRun<'_, '_, '_>]) -> Vec<Failure> {
-    let mut kind: Option<StageKind> = None;
-    for run in runs.iter_mut().filter(|run| !run.over) {
-        if run.run.decide(context, run.system.name()) {
-            kind = kind.or(run.run.orders().map(|order| order.kind).next());
-        }
-    }
+fn turn(context: &Context<'_>, runs: &mut [&mut SystemRun<'_, '_, '_>]) -> Vec<Failure> {
+    let deciding = runs.iter().filter(|run| !run.over);
+    let kind: Option<StageKind> = deciding.flat_map(|run| run.run.orders()).map(|order| order.kind).next();
     let Some(kind) = kind else {
         runs.iter_mut().for_each(|run| run.over = true);
         return Vec::new();
@@ -165,7 +157,7 @@ fn turn(context: &Context<'_>, round: u32, runs: &mut [&mut SystemRun<'_, '_, '_
         }
     }
     let run_one = |run: &mut SystemRun<'_, '_, '_>, participants: Vec<Participant<'_>>| {
-        let turned = run.turn(context, round, participants);
+        let turned = run.turn(context, participants);
         if turned.is_err() {
             barrier.cancel();
         }

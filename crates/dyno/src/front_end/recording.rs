@@ -12,7 +12,7 @@ use dyno_report::live::Mode;
 use dyno_report::summary;
 use dyno_report::terminal::Terminal;
 use dyno_results::document::Report;
-use dyno_results::event::{Event, Stage, StageKind};
+use dyno_results::event::{Event, Stage, StageKey, StageKind};
 use dyno_results::spec::{
     Arrivals, Clients, End, LoadSpec, Protocol, Rate, RunSpec, StageOrder, StreamSpec, TargetSpec, Time,
 };
@@ -94,10 +94,12 @@ impl LoadDescription {
 
     fn stage(&self, order: &StageOrder, contended_rows: Option<u32>, engine: &Engine) -> Stage {
         let subject = StageSubject {
-            target: self.target,
+            key: StageKey {
+                system: self.target.to_owned(),
+                round: u32::from(order.kind != StageKind::WarmUp),
+                ..StageKey::default()
+            },
             series: &self.series,
-            stream: 0,
-            round: 0,
             workload: &self.workload,
             types: &self.types,
             url: &self.url,
@@ -266,8 +268,14 @@ impl RecordedRun {
             inspect::server_process(connection).map_err(failed("looking for the server's process"))?;
         let (server_pid, disk) = process.map_or((None, None), |it| (it.pid, it.data_directory));
         let disk_kind = describe::disk_kind(disk.as_deref());
-        let subject =
-            Described { name: load.target, url: &load.url, embedded: None, remote: None, disk_kind };
+        let subject = Described {
+            name: load.target,
+            server: load.target,
+            url: &load.url,
+            embedded: None,
+            remote: None,
+            disk_kind,
+        };
         let mut roles = vec!["driver".to_owned()];
         let described = Description::read(connection, &subject, |event| self.stream.emit(event))?;
         if described.target.same_host == Some(true) {

@@ -69,6 +69,9 @@ pub(super) fn resolve(spec: &mut RunSpec, systems: &[SystemPlan]) -> Result<Vec<
             stream.workload += &format!(": {detail}");
         }
     }
+    for (place, phase) in (0..).zip(&mut phases) {
+        phase.place = place;
+    }
     refuse_unused(&spec.phases, &phases)?;
     name_apart(&spec.phases, &mut phases)?;
     for (phase, plan) in spec.phases.iter_mut().zip(&phases).filter(|(phase, _)| phase.streams.len() > 1) {
@@ -160,6 +163,11 @@ fn last_part(workload: &str) -> String {
 }
 
 impl PhasePlan {
+    /// Its series in words: `oltp, report`.
+    pub(crate) fn names(&self) -> String {
+        self.streams.iter().map(|stream| stream.name.as_str()).collect::<Vec<_>>().join(", ")
+    }
+
     /// Decides what a phase leaves open, and writes it there.
     fn resolve(
         phase: &mut PhaseSpec,
@@ -212,7 +220,7 @@ impl PhasePlan {
             5
         });
         let warm_up = phase.warm_up.get_or_insert(Time(usual)).0;
-        Ok(Self { warm_up, repeat, together, cold, streams })
+        Ok(Self { place: 0, warm_up, repeat, together, cold, streams })
     }
 }
 

@@ -142,7 +142,6 @@ pub(super) fn resolve(spec: &mut RunSpec) -> Result<Vec<SystemPlan>, Failure> {
         return Err(Failure::no_target("a system's target", &system.target, known));
     }
     let mut plans: Vec<SystemPlan> = Vec::new();
-    let names: Vec<String> = spec.targets.iter().map(|target| target.name.clone()).collect();
     for target in &mut spec.targets {
         let systems = spec.systems.iter_mut().filter(|system| system.target == target.name);
         let systems: Vec<&mut SystemSpec> = systems.collect();
@@ -152,7 +151,6 @@ pub(super) fn resolve(spec: &mut RunSpec) -> Result<Vec<SystemPlan>, Failure> {
                 target.name
             )));
         }
-        check_systems(&systems, &target.name, &names)?;
         let source = source(target)?;
         let host_metrics = target.host_metrics.as_deref().map(NodeExporter::parse).transpose()?;
         target.host_metrics = host_metrics.as_ref().map(|exporter| exporter.url().to_owned());
@@ -181,18 +179,6 @@ pub(super) fn resolve(spec: &mut RunSpec) -> Result<Vec<SystemPlan>, Failure> {
         }
     }
     Ok(plans)
-}
-
-/// Findings of a server that several systems are on are told of its target, so no system elsewhere may have that name.
-fn check_systems(systems: &[&mut SystemSpec], target: &str, targets: &[String]) -> Result<(), Failure> {
-    let is_of_other = |system: &&&mut SystemSpec| system.name != target && targets.contains(&system.name);
-    match systems.iter().find(is_of_other) {
-        Some(SystemSpec { name, .. }) => Err(Failure::advised(
-            format!("a system on the target {target} has the name of another target, {name}"),
-            "give the system a `name` that no other target has",
-        )),
-        None => Ok(()),
-    }
 }
 
 /// What is typed of a target, without a password, so that it names the same when it is read again.

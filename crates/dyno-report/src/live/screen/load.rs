@@ -16,7 +16,7 @@ use dyno_results::format;
 /// Draws the stages under way of the only target, a line for each stream.
 pub(super) fn of_one(board: &Board, now_ms: u64, sheet: &mut Sheet) {
     let Some(first) = board.running.first() else { return };
-    let (server, driver) = (board.busy(&first.stage.target), board.driver_cores());
+    let (server, driver) = (board.busy(&first.stage.key.system), board.driver_cores());
     let (word, server) = busy_words(server);
     let cpu = format!("CPU {word} {server} driver {}", cores(driver));
     let short = format!("CPU {} {server} drv {}", if word == "server" { "srv" } else { word }, cores(driver));
@@ -79,7 +79,7 @@ fn of_target(board: &Board, name: &str, now_ms: u64) -> Vec<ScreenLine> {
     let running: Vec<&RunningStage> = board.running_on(name).collect();
     let several = running.len() > 1;
     if running.is_empty() {
-        return vec![waiting(board.rested.iter().find(|rested| rested.stage.target == name), cpu)];
+        return vec![waiting(board.rested.iter().find(|rested| rested.stage.key.system == name), cpu)];
     }
     running.into_iter().map(|running| under_way(board, running, several, now_ms, cpu.clone())).collect()
 }

@@ -141,7 +141,7 @@ fn warm_up(side: &Vec<(&Member, &Series)>) -> Option<String> {
     let passes = side.iter().filter(|(_, series)| series.passes.is_some());
     let warmed = passes.map(|(member, series)| {
         let stages = member.report().stages.iter().map(|result| &result.stage);
-        let mut own = stages.filter(|it| it.target == member.target && it.series == series.name);
+        let mut own = stages.filter(|it| it.key.system == member.target && it.series == series.name);
         own.any(|stage| stage.kind == StageKind::WarmUp)
     });
     super::joined(warmed.map(|it| if it { "made" } else { "none" }.to_owned()))

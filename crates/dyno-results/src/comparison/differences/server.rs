@@ -113,7 +113,7 @@ fn durability(sides: &[Side]) -> Option<Difference> {
 fn durability_finding(member: &Member) -> Option<&Finding> {
     let report = member.report();
     let is_of = |finding: &&Finding| {
-        finding.code.starts_with("durab") && report.is_about(&finding.subject, &member.target)
+        finding.code.starts_with("durab") && report.bears_on(&finding.subject, &member.target)
     };
     report.findings.iter().find(is_of)
 }
@@ -240,7 +240,7 @@ fn encryption(member: &Member) -> Option<String> {
 
 /// What the server's control group may use, as it was read under load; `None` where no such group would have been seen.
 fn caps(member: &Member) -> Option<String> {
-    let mut loads = member.report().stages.iter().filter(|result| result.stage.target == member.target);
+    let mut loads = member.report().stages.iter().filter(|result| result.stage.key.system == member.target);
     let read = &loads.rfind(|result| result.resources.contains_key("server_cpu_cores"))?.resources;
     let moved = |way: &str, unit: &str| read.get(&format!("server_cgroup_disk_{way}_limit_{unit}"));
     let disk = ["read", "write"].into_iter().flat_map(|way| {

@@ -150,6 +150,6 @@ fn codes(sides: &[Side], shared: &[SharedParts<'_>], severity: Severity) -> Vec<
 
 /// Whether a finding is of what is compared: of the run, of this target, or of a series that is compared.
 fn concerns(subject: &Subject, member: &Member, compared: &[&str]) -> bool {
-    member.report().is_about(subject, &member.target)
+    member.report().bears_on(subject, &member.target)
         && subject.series.as_ref().is_none_or(|series| compared.contains(&series.as_str()))
 }

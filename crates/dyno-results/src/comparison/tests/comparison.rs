@@ -290,12 +290,12 @@ fn repeated_runs_are_their_medians_and_say_so() {
 }
 
 /// One run of two targets whose holds were repeated in this order.
-fn two_targets(order: &[&str]) -> [Side; 2] {
+fn two_targets(order: &[&'static str]) -> [Side; 2] {
     two_targets_with(order, |_| ())
 }
 
 /// The same, with a change to its events.
-fn two_targets_with(order: &[&str], change: impl Fn(&mut Event)) -> [Side; 2] {
+fn two_targets_with(order: &[&'static str], change: impl Fn(&mut Event)) -> [Side; 2] {
     let mut fixture = clean_fixture();
     fixture.events.retain(|stamped| !matches!(stamped.event, Event::Finished(_)));
     let described = fixture.events.iter().find_map(|stamped| match &stamped.event {
@@ -307,20 +307,8 @@ fn two_targets_with(order: &[&str], change: impl Fn(&mut Event)) -> [Side; 2] {
     fixture.push(Event::Target(other));
     for (index, target) in order.iter().enumerate() {
         let level = if *target == "pg" { 1000 } else { 700 } + 10 * index as u64;
+        fixture.target = target;
         fixture.play(&FixtureStage::read(StageKind::Hold, 4, &wobble(level, 10)));
-        for stamped in &mut fixture.events {
-            if let Event::StageStarted(stage) = &mut stamped.event
-                && stage.series == "read"
-                && stage.target == "pg"
-            {
-                stage.target = format!("*{target}");
-            }
-        }
-    }
-    for stamped in &mut fixture.events {
-        if let Event::StageStarted(stage) = &mut stamped.event {
-            stage.target = stage.target.trim_start_matches('*').to_owned();
-        }
     }
     fixture.finish();
     fixture.events.iter_mut().for_each(|stamped| change(&mut stamped.event));
@@ -349,6 +337,75 @@ fn the_headline_of_repeats_is_the_same_in_report_and_comparison() {
     assert_eq!(p99, headline.latency.map(|latency| latency.p99_us));
 }
 
+/// Has the systems loaded at the same time in each phase.
+fn loaded_together(event: &mut Event) {
+    if let Event::Started(started) = event {
+        let phase = PhaseSpec { together: true, ..PhaseSpec::default() };
+        started.resolved.phases = vec![phase; 2];
+    }
+}
+
+#[test]
+fn a_stage_without_its_counterpart_is_in_no_pair() {
+    let order = ["pg", "my", "my", "pg", "pg", "my", "my", "pg"];
+    let lost_in = |round: u32| {
+        let id = std::cell::Cell::new(None);
+        two_targets_with(&order, move |event| match event {
+            Event::StageStarted(stage) if stage.key.system == "my" && stage.key.round == round => {
+                id.set(Some(stage.id));
+            }
+            Event::StageFinished(finished) => {
+                finished.complete &= id.get().is_none_or(|lost| finished.stage < lost);
+            }
+            _ => {}
+        })
+    };
+    // Only the second round and those behind it are without a counterpart.
+    let of = |round| {
+        let series = compare(&lost_in(round), 0).unwrap().series.remove(0);
+        let ratio = row(&series.sections[0], "throughput").cells[1].ratio.unwrap();
+        (series.basis.unit, series.basis.text.split(':').next().unwrap().to_owned(), ratio)
+    };
+    let (unit, _, ratio) = of(2);
+    assert_eq!((unit, ratio.verdict), (BasisUnit::Untested, Verdict::NotTested));
+    let (unit, text, ratio) = of(3);
+    assert_eq!((unit, text.as_str()), (BasisUnit::Pairs, "2 rounds in turn"));
+    // The figures of the first two rounds alone.
+    let means = |first: f64, second: f64| (first * second).sqrt();
+    let expected = means(709.0 / 999.0, 719.0 / 1029.0);
+    assert!((ratio.value - expected).abs() < 0.01, "{} {expected}", ratio.value);
+    assert!(ratio.interval.is_some());
+}
+
+#[test]
+fn rungs_of_other_loads_are_no_pairs_whatever_their_place() {
+    let mut fixture = clean_fixture();
+    fixture.events.retain(|stamped| !matches!(stamped.event, Event::Finished(_)));
+    fixture.push(Event::Target(crate::fixture::target("my")));
+    // The ladder of each goes on where its own peak seems to be.
+    for (pg, my) in [(1, 1), (4, 4), (2, 8), (3, 2), (8, 3)] {
+        for (target, clients) in [("pg", pg), ("my", my)] {
+            fixture.target = target;
+            fixture.play(&FixtureStage::read(StageKind::Ladder, clients, &wobble(100, 10)));
+        }
+    }
+    fixture.finish();
+    let evidence = Arc::new(Evidence::of_events(&fixture.events));
+    let picked = |target: &str| {
+        let stages = evidence.report().stages.iter();
+        stages.filter(|it| it.stage.key.system == target && it.stage.series == "read").collect::<Vec<_>>()
+    };
+    let members =
+        ["pg", "my"].map(|target| Member { evidence: Arc::clone(&evidence), target: target.to_owned() });
+    let sides =
+        [side::Picked(vec![(&members[0], picked("pg"))]), side::Picked(vec![(&members[1], picked("my"))])];
+    let [of_pg, of_my] = basis::pairs(&sides[0], &sides[1]).unwrap();
+    let clients = |picked: &side::Picked<'_>| -> Vec<u32> {
+        picked.stages().map(|(_, result)| result.stage.clients).collect()
+    };
+    assert_eq!((clients(&of_pg), clients(&of_my)), (vec![1, 4], vec![1, 4]));
+}
+
 #[test]
 fn repeats_of_one_run_that_took_turns_are_told_as_such() {
     for order in [["pg", "my", "pg", "my"], ["pg", "my", "my", "pg"]] {
@@ -356,9 +413,11 @@ fn repeats_of_one_run_that_took_turns_are_told_as_such() {
         assert_eq!((series.basis.unit, series.basis.in_turn), (BasisUnit::Pairs, true), "{order:?}");
         assert!(series.basis.text.contains("2 rounds in turn"), "{}", series.basis.text);
     }
-    let series = &compare(&two_targets(&["pg", "pg", "my", "my"]), 0).unwrap().series[0];
+    let order = ["pg", "my", "pg", "my"];
+    let series = &compare(&two_targets_with(&order, loaded_together), 0).unwrap().series[0];
     assert_eq!((series.basis.unit, series.basis.in_turn), (BasisUnit::Untested, false));
-    let text = "not tested: 2 stages each that did not take turns; to test it: dyno run --repeat 5";
+    let text = "not tested: 2 stages each that did not take turns; to test it: dyno run --runs 5, and compare \
+                A:pg/read,B:pg/read,… with A:my/read,B:my/read,…";
     assert_eq!(series.basis.text, text);
     let series = &compare(&two_targets(&["pg", "my"]), 0).unwrap().series[0];
     assert_eq!(series.basis.text, "not tested: one stage each; to test it: dyno run --repeat 5");

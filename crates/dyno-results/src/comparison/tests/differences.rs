@@ -468,6 +468,7 @@ fn cold_caches_on_one_side_only_are_told() {
         fixture.push(Event::Hook(Hook {
             target: "pg".to_owned(),
             about: "hold".to_owned(),
+            phase: Some(0),
             when: HookTime::Before,
             action: "cold".to_owned(),
             seconds: 2.0,

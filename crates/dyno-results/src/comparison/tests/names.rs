@@ -47,7 +47,7 @@ fn run(name: &str, targets: &[&str]) -> Vec<crate::event::Stamped> {
             fixture.play(&load);
             for stamped in &mut fixture.events[before..] {
                 if let Event::StageStarted(stage) = &mut stamped.event {
-                    stage.target = (*name).to_owned();
+                    stage.key.system = (*name).to_owned();
                 }
             }
         }

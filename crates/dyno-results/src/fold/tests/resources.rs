@@ -226,6 +226,7 @@ fn rows_take_what_was_last_read_of_them() {
                 indirect: None,
                 missing_indexes: Vec::new(),
                 after: None,
+                phase: None,
                 tables,
             }));
         }

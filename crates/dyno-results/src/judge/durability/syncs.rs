@@ -14,7 +14,7 @@ pub(super) fn missing(report: &Report, facts: &SettingFacts, target: &str) -> Op
         return None;
     }
     // None at all are counted by a server that counts none, unless it has counted some in another stage.
-    let of_target = report.stages.iter().filter(|result| result.stage.target == target);
+    let of_target = report.stages.iter().filter(|result| result.stage.key.system == target);
     let counts = of_target.filter_map(|result| result.reading("wal_fsyncs_per_s")).any(|syncs| syncs > 0.0);
     let stages = headlines(report).into_iter().filter(|(series, _)| series.target == target);
     stages.map(|(_, result)| result).find_map(|result| {

@@ -170,7 +170,7 @@ fn dynos_own_machine_is_judged_where_no_server_is_on_it() {
         fixture.play(&FixtureStage::write(StageKind::Hold, 8, &wobble(990, 20)));
         for stamped in &mut fixture.events {
             if let Event::StageStarted(stage) = &mut stamped.event {
-                stage.target = "pg".to_owned();
+                stage.key.system = "pg".to_owned();
             }
         }
         fold(&fixture.events)
@@ -201,7 +201,7 @@ fn the_load_of_another_target_on_the_host_is_not_others() {
         report.targets.push(Target { same_host: Some(true), ..target("my") });
         let mut other = report.stages[0].clone();
         (other.stage.id, other.start_s) = (1, start_s);
-        other.stage.target = "my".to_owned();
+        other.stage.key.system = "my".to_owned();
         report.stages.push(other);
         report
     };
@@ -281,7 +281,7 @@ fn it_is_told_where_nobody_knows_of_others() {
     let in_turn = short(10, 300, |stage, place| {
         stage.pass = true;
         if place % 3 > 0 {
-            stage.target = "my".to_owned();
+            stage.key.system = "my".to_owned();
         }
     });
     must_find(&in_turn, "noisy-host-unknown", Severity::Note, &["; found in 4 of 4 passes (all)"]);

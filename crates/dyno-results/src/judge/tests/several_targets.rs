@@ -3,7 +3,6 @@
 use super::*;
 use crate::event::{Data, SettingFacts, Settings, Subject, Target, TargetLost};
 use crate::fixture::target;
-use crate::spec::SystemSpec;
 
 /// A hold of 10 s on each of `pg` and `my`, one after the other.
 fn in_turn(same_host: Option<bool>) -> Fixture {
@@ -97,18 +96,11 @@ fn servers_beside_the_driver_are_told_of_one_another() {
 fn what_is_of_a_server_is_said_once_for_its_systems() {
     let mut fixture = Fixture::started("2026-11-20-1");
     let systems = [("heap", "one"), ("indexed", "one"), ("other", "two")];
-    if let Event::Started(started) = &mut fixture.events[0].event {
-        let system = |(name, target): (&str, &str)| SystemSpec {
-            name: name.to_owned(),
-            target: target.to_owned(),
-            ..SystemSpec::default()
-        };
-        started.resolved.systems = systems.map(system).to_vec();
-    }
     let roles = ["driver", "heap", "indexed", "other"].map(str::to_owned).to_vec();
     fixture.push(Event::Host(Host { roles, cpus: Some(2), ..Host::default() }));
-    for (name, _) in systems {
-        fixture.push(Event::Target(Target { same_host: Some(true), ..target(name) }));
+    for (name, server) in systems {
+        let server = server.to_owned();
+        fixture.push(Event::Target(Target { same_host: Some(true), server, ..target(name) }));
         let facts = SettingFacts { durable_by: Some("fsync".to_owned()), ..SettingFacts::default() };
         fixture.push(Event::Settings(Settings { target: name.to_owned(), rows: Vec::new(), facts }));
         fixture.push(Event::Data(Data {
@@ -123,6 +115,7 @@ fn what_is_of_a_server_is_said_once_for_its_systems() {
             indirect: None,
             missing_indexes: Vec::new(),
             after: None,
+            phase: None,
         }));
     }
     for (name, _) in systems {
@@ -138,13 +131,13 @@ fn what_is_of_a_server_is_said_once_for_its_systems() {
     assert_eq!(about(&report, "shared-host"), ["one", "other"]);
     let beside = all(&report, "shared-host").remove(0).evidence;
     assert!(
-        beside.starts_with("driver and one share") && beside.contains("; other also ran there"),
+        beside.starts_with("driver and one share") && beside.contains("; two also ran there"),
         "{beside}"
     );
     // Of each series there is one.
     assert_eq!(about(&report, "closed-loop-latency"), ["heap", "indexed", "other"]);
-    let subject = Subject::of_target("one");
-    assert_eq!(systems.map(|(name, _)| report.is_about(&subject, name)), [true, true, false]);
+    let subject = Subject::of_server("one");
+    assert_eq!(systems.map(|(name, _)| report.bears_on(&subject, name)), [true, true, false]);
 
     // One of them differs, and each is named.
     let mut apart = report;
@@ -183,7 +176,7 @@ fn of_many_servers_on_a_host_some_are_named() {
     let mut report = fold(&fixture.events);
     for name in more {
         let mut target = report.targets[1].clone();
-        target.name = name;
+        (target.name, target.server) = (name.clone(), name);
         report.targets.push(target);
     }
     let findings = all(&report, "shared-host");

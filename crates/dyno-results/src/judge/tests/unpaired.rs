@@ -12,6 +12,11 @@ fn streams(of_read: &[(f64, u64)]) -> Report {
     for (_, seconds) in of_read {
         fixture.play(&FixtureStage::read(StageKind::Hold, 1, &vec![1000; *seconds as usize]));
     }
+    for stamped in &mut fixture.events {
+        if let Event::StageStarted(stage) = &mut stamped.event {
+            (stage.key.phase, stage.key.stream) = (0, u32::from(stage.series == "read"));
+        }
+    }
     fixture.finish();
     let mut report = fold(&fixture.events);
     let begin = report.stages[1].start_s;
