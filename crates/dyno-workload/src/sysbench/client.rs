@@ -109,11 +109,12 @@ impl SysbenchClient {
 
     #[inline]
     fn count(&self, sent: Sent, answer: &Answer) {
-        self.counted(match sent.kind {
-            QueryKind::Read => ClientCounters::read,
-            QueryKind::Write if answer.affected > 0 => ClientCounters::write,
-            QueryKind::Write | QueryKind::Other => ClientCounters::other,
-        });
+        if let Some(counters) = &self.counters {
+            counters.query(match sent.kind {
+                QueryKind::Write if answer.affected == 0 => QueryKind::Other,
+                kind => kind,
+            });
+        }
     }
 
     /// An id, or a value of `k`.

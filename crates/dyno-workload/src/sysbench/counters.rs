@@ -20,14 +20,9 @@ use crate::single_writer::Count;
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct ThreadCells {
-    reads: Count,
-    writes: Count,
-    other: Count,
     begun: Count,
     events: Count,
     failed: Count,
-    ignored_errors: Count,
-    reconnects: Count,
     latencies: LatencyCells,
 }
 
@@ -35,8 +30,56 @@ struct ThreadCells {
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct ClientCells {
+    reads: Count,
+    writes: Count,
+    other: Count,
+    ignored_errors: Count,
+    reconnects: Count,
     events: Count,
+    /// That a script has counted by itself: they have no latency.
+    own_events: Count,
     busy_ns: Count,
+}
+
+/// What sysbench has a counter of for each client, by the number that it has there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counted {
+    /// A query that is neither of the next two: one that was to change rows and found none, too.
+    Other,
+    /// A query that returned rows.
+    Read,
+    /// A query that changed at least a row.
+    Write,
+    Event,
+    /// An error that only restarts the event.
+    IgnoredError,
+    /// The client's connection was lost and is there again.
+    Reconnect,
+}
+
+impl Counted {
+    const ALL: [Self; 6] =
+        [Self::Other, Self::Read, Self::Write, Self::Event, Self::IgnoredError, Self::Reconnect];
+
+    /// `None` of numbers that sysbench has no counter for.
+    #[must_use]
+    pub fn numbered(number: i64) -> Option<Self> {
+        usize::try_from(number).ok().and_then(|number| Self::ALL.get(number)).copied()
+    }
+}
+
+impl ClientCells {
+    /// What a script adds to, too.
+    fn cell(&self, of: Counted) -> &Count {
+        match of {
+            Counted::Other => &self.other,
+            Counted::Read => &self.reads,
+            Counted::Write => &self.writes,
+            Counted::Event => &self.own_events,
+            Counted::IgnoredError => &self.ignored_errors,
+            Counted::Reconnect => &self.reconnects,
+        }
+    }
 }
 
 /// The counts of a run's clients.
@@ -90,15 +133,17 @@ impl Counters {
             snapshot.failed_events += failed;
             // Read behind the ends, so that there never seem to be more of them.
             snapshot.running += cells.begun.get().saturating_sub(ended + failed);
+            cells.latencies.add_to(&mut snapshot.latencies, epoch);
+        }
+        for cells in &self.clients {
             snapshot.reads += cells.reads.get();
             snapshot.writes += cells.writes.get();
             snapshot.other += cells.other.get();
             snapshot.ignored_errors += cells.ignored_errors.get();
             snapshot.reconnects += cells.reconnects.get();
-            cells.latencies.add_to(&mut snapshot.latencies, epoch);
+            snapshot.events += cells.own_events.get();
+            snapshot.per_client.push((cells.events.get(), cells.busy_ns.get()));
         }
-        let client = |cells: &ClientCells| (cells.events.get(), cells.busy_ns.get());
-        snapshot.per_client = self.clients.iter().map(client).collect();
         snapshot
     }
 }
@@ -143,40 +188,40 @@ impl ClientCounters {
 
     #[inline]
     pub fn query(&self, did: QueryKind) {
-        match did {
-            QueryKind::Read => self.read(),
-            QueryKind::Write => self.write(),
-            QueryKind::Other => self.other(),
+        self.add(
+            match did {
+                QueryKind::Read => Counted::Read,
+                QueryKind::Write => Counted::Write,
+                QueryKind::Other => Counted::Other,
+            },
+            1,
+        );
+    }
+
+    #[inline]
+    pub fn add(&self, counted: Counted, by: u64) {
+        if let Some(client) = self.counters.clients.get(self.client) {
+            client.cell(counted).add(by);
         }
     }
 
-    /// A query that returned rows.
-    #[inline]
-    pub fn read(&self) {
-        self.cells().reads.add(1);
-    }
-
-    /// A query that changed at least a row.
-    #[inline]
-    pub fn write(&self) {
-        self.cells().writes.add(1);
-    }
-
-    /// Any other query, also one that was to change rows and found none.
-    #[inline]
-    pub fn other(&self) {
-        self.cells().other.add(1);
+    /// What any client has counted; 0 where there is none of that number.
+    #[must_use]
+    pub fn counted_of(&self, client: usize, counted: Counted) -> u64 {
+        let Some(cells) = self.counters.clients.get(client) else { return 0 };
+        let ended = if counted == Counted::Event { cells.events.get() } else { 0 };
+        cells.cell(counted).get() + ended
     }
 
     /// An error that only restarts the event.
     #[inline]
     pub fn ignored_error(&self) {
-        self.cells().ignored_errors.add(1);
+        self.add(Counted::IgnoredError, 1);
     }
 
     /// The client's connection was lost and is there again.
     #[inline]
     pub fn reconnect(&self) {
-        self.cells().reconnects.add(1);
+        self.add(Counted::Reconnect, 1);
     }
 }

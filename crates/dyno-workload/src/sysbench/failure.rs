@@ -150,7 +150,7 @@ impl FatalError {
         Self { query, number, state, message: error.message().to_owned() }
     }
 
-    /// The lines that sysbench's driver prints.
+    /// The lines that sysbench's driver prints. libpq's words end with an end of line.
     #[must_use]
     pub fn driver_lines(&self, called: Called) -> Vec<String> {
         let Self { query, number, message, .. } = self;
@@ -168,7 +168,7 @@ impl FatalError {
                 vec![format!("PQexec() failed: 7 {message}"), format!("failed query was: {query}")]
             }
             (Called::Execute, None) => vec![format!("PQexecPrepared() failed: 7 {message}")],
-            (Called::Prepare, None) => vec![format!("PQprepare() failed: ERROR:  {message}")],
+            (Called::Prepare, None) => vec![format!("PQprepare() failed: ERROR:  {message}\n")],
         }
     }
 }
@@ -197,7 +197,7 @@ mod tests {
             postgres,
             [
                 "PQexec() failed: 7 no\nfailed query was: SELECT ?",
-                "PQprepare() failed: ERROR:  no",
+                "PQprepare() failed: ERROR:  no\n",
                 "PQexecPrepared() failed: 7 no",
             ]
         );

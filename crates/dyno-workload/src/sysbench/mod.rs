@@ -28,7 +28,7 @@ mod verify;
 pub use crate::dataset::PrepareError;
 use crate::dataset::{Marks, Terms};
 pub use benchmark::SysbenchBenchmark;
-pub use counters::{ClientCounters, Counters, Latencies, Snapshot};
+pub use counters::{ClientCounters, Counted, Counters, Latencies, Snapshot};
 pub use distribution::{Distribution, Sampler};
 pub use failure::{Called, FatalError, FatalErrors, IgnoredErrors, OnError};
 pub use family::SysbenchFamily;

@@ -231,7 +231,7 @@ fn the_foreign_function_interface_bears_repeated_declarations() {
         ffi.cdef[[ int getpid(void); struct point { int x, y; }; void sb_counter_inc(int, sb_counter_type); ]]
         sysbench.cmdline.commands = { go = { function()
            assert(ffi.C.getpid() > 0 and ffi.new("struct point", 1, 2).y == 2)
-           assert(ffi.C.SB_CNT_ERROR == 4)
+           assert(ffi.C.SB_CNT_TRX == 3 and ffi.C.SB_CNT_ERROR == 4 and ffi.C.SB_CNT_RECONNECT == 5)
         end, sysbench.cmdline.PARALLEL_COMMAND } }
         "###,
     );
@@ -289,12 +289,40 @@ fn functions_of_sysbench_that_are_called_through_c_are_there() {
 
 #[test]
 fn a_function_of_sysbench_that_is_not_there_ends_the_script_even_within_pcall() {
-    for name in ["db_query", "sb_timer_init", "sb_get_value_int"] {
-        let error =
-            wrong(format!("\npcall(function() require('ffi').C.{name}() end)\nos.exit(9)").as_bytes());
+    let uses = [
+        ("db_bind_result", "()"),
+        ("sb_timer_init", "()"),
+        ("log_text", "(4, 'x')"),
+        ("sb_globals", ".threads"),
+        ("sb_of_another_version", "()"),
+    ];
+    for (name, used) in uses {
+        let body = format!("\npcall(function() return require('ffi').C.{name}{used} or 1 end)\nos.exit(9)");
         let expected = format!("test.lua:2: dyno has no C function {name} (see docs/lua.md)");
-        assert_eq!(error.message, expected);
+        assert_eq!(wrong(body.as_bytes()).message, expected);
     }
+}
+
+#[test]
+fn percentiles_of_a_histogram_are_had_through_c() {
+    holds(
+        r###"
+        local C = require("ffi").C
+        require("ffi").cdef "double sb_histogram_get_pct_cumulative(sb_histogram_t *, double);"
+        local histogram = C.sb_histogram_new(100, 1, 1000)
+        local function near(value, expected) assert(math.abs(value / expected - 1) < 1e-6, value) end
+        for value = 1, 100 do C.sb_histogram_update(histogram, value) end
+        near(C.sb_histogram_get_pct_intermediate(histogram, 95), 93.260334688322)
+        near(C.sb_histogram_get_pct_intermediate(histogram, 95), 1)
+        near(C.sb_histogram_get_pct_cumulative(histogram, 95), 93.260334688322)
+        for value = 101, 200 do C.sb_histogram_update(histogram, value) end
+        near(C.sb_histogram_get_pct_checkpoint(histogram, 95), 187.38174228604)
+        near(C.sb_histogram_get_pct_cumulative(histogram, 50), 1)
+        C.sb_histogram_update(histogram, 5)
+        near(C.sb_histogram_get_pct_cumulative(histogram, 50), 4.9770235643321)
+        near(C.sb_histogram_get_pct_intermediate(histogram, 50), 1)
+        "###,
+    );
 }
 
 #[test]
@@ -303,6 +331,7 @@ fn malformed_options_are_refused() {
         ("'x'", "wrong type for sysbench.cmdline.options: string"),
         ("{ foo = 3 }", "wrong table structure in sysbench.cmdline.options, at 'foo'"),
         ("{ 'foo' }", "wrong table structure in sysbench.cmdline.options, at '1'"),
+        ("{ {} }", "wrong table structure in sysbench.cmdline.options, at '1'"),
         ("{ bar = {} }", "nil description for option bar"),
     ] {
         let error = wrong(format!("sysbench.cmdline.options = {options}").as_bytes());

@@ -409,7 +409,7 @@ fn a_new_connection_is_another_session() {
                assert(first ~= second)
                con:disconnect()
                local ok, why = pcall(con.query, con, "SELECT 1")
-               assert(not ok and why:find("already closed connection"), why)
+               assert(not ok and why == "test.lua:11: SQL API error", why)
                con = driver:connect()
                assert(con:query_row("SELECT {own}") ~= second)
                con:disconnect()
@@ -434,6 +434,145 @@ fn statements_go_with_their_connection() {
         assert(statement:execute():fetch_row()[1] == "1")
         "###,
     );
+}
+
+#[test]
+fn databases_are_reached_through_c() {
+    holds(
+        r###"
+        local ffi = require("ffi")
+        ffi.cdef "sql_result *db_query(sql_connection *con, const char *query, size_t len);"
+        local C, driver = ffi.C, ffi.gc(ffi.C.db_create(nil), ffi.C.db_destroy)
+        local function query(con, sql) return C.db_query(con, sql, #sql) end
+        local own = ffi.gc(C.db_connection_create(driver), C.db_connection_free)
+        assert(own ~= nil and C.db_create("nosuch") == nil and query(own, "DROP TABLE IF EXISTS lua_c") == nil)
+        assert(own.error == C.DB_ERROR_NONE)
+        query(own, "CREATE TABLE lua_c (a integer PRIMARY KEY, b bigint, c double precision, d varchar(10))")
+        -- What is refused is told by the connection, and raised by none of them; of each kind of connection.
+        for _, one in ipairs { own, con } do
+           assert(query(one, "SELECT nothing_like_it") == nil and one.error == C.DB_ERROR_FATAL)
+           local unknown = one.sql_errno == 1054 or ffi.string(one.sql_state) == "42703"
+           assert(unknown and ffi.string(one.sql_errmsg):find("nothing_like_it"), one.sql_errmsg)
+           assert(query(one, "SELECT 1") ~= nil and one.error == 0 and one.sql_errno == 0)
+        end
+        local insert = C.db_prepare(own, ffi.cast("const char *", "INSERT INTO lua_c VALUES (?, ?, ?, ?)--"), 37)
+        local number, big, double = ffi.new("int[1]", 1), ffi.new("int64_t[1]", 2LL ^ 40), ffi.new("double[1]", 0.5)
+        local text, length, null = ffi.new("char[10]", "some text"), ffi.new("unsigned long[1]", 4), ffi.new("char[1]")
+        local binds = ffi.new("sql_bind[4]")
+        for at, bind in ipairs { { "INT", number }, { "BIGINT", big }, { "DOUBLE", double }, { "VARCHAR", text } } do
+           binds[at - 1].type, binds[at - 1].buffer = C["SQL_TYPE_" .. bind[1]], bind[2]
+        end
+        binds[3].data_len, binds[3].is_null = length, null
+        assert(C.db_bind_param(insert, binds, 4) == 0 and C.db_execute(insert) == nil and own.error == 0)
+        number[0], null[0] = 2, 1
+        assert(C.db_execute(insert) == nil and own.error == 0)
+        -- The same key again: an error that begins an event anew is one to ignore here.
+        assert(C.db_execute(insert) == nil and own.error == (driver:name() == "mysql" and 2 or 1), own.error)
+        assert(C.db_close(insert) == 0)
+        assert(C.db_bulk_insert_init(own, "INSERT INTO lua_c VALUES", 24) == 0)
+        for key = 3, 4 do
+           local row = string.format("(%d, 0, 0, '')", key)
+           assert(C.db_bulk_insert_next(own, row, #row) == 0)
+        end
+        assert(C.db_bulk_insert_done(own) == 0 and C.db_bulk_insert_next(own, "(9)", 3) == 1)
+        local result = query(con, "SELECT a, b, c, d FROM lua_c ORDER BY a")
+        assert(result.nrows == 4 and result.nfields == 4)
+        local row = C.db_fetch_row(result)
+        local function value(at) return ffi.string(row.values[at].ptr, row.values[at].len) end
+        assert(value(0) == "1" and value(1) == "1099511627776" and tonumber(value(2)) == 0.5 and value(3) == "some")
+        row = C.db_fetch_row(result)
+        assert(value(0) == "2" and row.values[3].ptr == nil and row.values[3].len == 0)
+        assert(C.db_fetch_row(result) and C.db_fetch_row(result) and C.db_fetch_row(result) == nil)
+        assert(C.db_free_results(result) == 0 and C.db_free_results(result) == 1)
+        assert(C.db_connection_reconnect(own) == 0 and query(own, "SELECT 1") ~= nil)
+        assert(C.db_connection_close(own) == 0 and C.db_connection_close(own) == 1)
+        assert(query(own, "SELECT 1") == nil and own.error == C.DB_ERROR_FATAL)
+        local found, why = pcall(C.db_query, driver, "SELECT 1", 8)
+        assert(not found and why:find("a connection is expected", 1, true), why)
+        "###,
+    );
+}
+
+#[test]
+fn what_sysbench_counts_can_be_read_and_added_to() {
+    for server in servers() {
+        let script = r###"
+            local C = require("ffi").C
+            require("ffi").cdef "uint64_t sb_counter_val(int, sb_counter_type);"
+            function thread_init() con = sysbench.sql.driver():connect() end
+            function event(id)
+               local before = C.sb_counter_val(id, C.SB_CNT_READ)
+               con:query("SELECT 1")
+               con:query("SELECT 2")
+               assert(C.sb_counter_val(id, C.SB_CNT_READ) == before + 2)
+               assert(type(before) == "cdata" and C.sb_counter_val(99, C.SB_CNT_READ) == 0)
+               local counted = C.sb_counter_val(id, C.SB_CNT_TRX)
+               C.sb_counter_inc(id, C.SB_CNT_TRX)
+               assert(C.sb_counter_val(id, C.SB_CNT_TRX) == counted + 1)
+               C.sb_counter_inc(id, C.SB_CNT_RECONNECT)
+               C.sb_counter_inc(id, C.SB_CNT_ERROR)
+               C.sb_counter_inc(id, C.SB_CNT_ERROR)
+            end"###;
+        let counts = Run::of(script, &server).events(5, &server).well();
+        let counted = (counts.reads, counts.events, counts.reconnects, counts.ignored_errors);
+        assert_eq!(counted, (40, 40, 20, 40), "{server}");
+    }
+}
+
+#[test]
+fn what_is_wrongly_used_is_told_as_sysbench_tells_it() {
+    for server in servers() {
+        let script = r###"
+            function event()
+               local driver = sysbench.sql.driver()
+               local con = driver:connect()
+               local rs, none = con:query("SELECT 1"), con:query("BEGIN")
+               local function raises(expected, ...)
+                  local ok, why = pcall(...)
+                  assert(not ok and why == expected, why)
+               end
+               raises("db_free_results() failed", rs.free, rs)
+               raises("db_free_results() failed", none.free, rs)
+               rs = con:query("SELECT 1")
+               assert(rs:free() and con:query("COMMIT") == nil)
+               raises("test.lua:14: db_free_results() failed", function() rs:free() end)
+               raises("SQL API error", con.prepare, con, "SELECT a FROM nothing_like_it")
+               raises("db_bulk_insert_next() failed", con.bulk_insert_next, con, "(1)")
+               raises("failed to initialize the DB driver", sysbench.sql.driver, "nosuch")
+               con:disconnect()
+               con:disconnect()
+               raises("test.lua:7: SQL API error", con.query, con, "SELECT 1")
+               raises("test.lua:21: SQL API error", function() con:query("SELECT 1") end)
+            end"###;
+        let run = Run { clients: 1, threads: 1, ..Run::of(script, &server) };
+        let log = run.log.clone();
+        run.events(1, &server).well();
+        let log = log.lock().unwrap();
+        let invalid = "attempt to free an invalid result set";
+        let refused: &[&str] = if server.is_mysql() {
+            &[
+                "mysql_stmt_prepare() failed",
+                "MySQL error: 1146 \"Table 'workload_lua.nothing_like_it' doesn't exist\"",
+            ]
+        } else {
+            &[
+                "PQprepare() failed: ERROR:  relation \"nothing_like_it\" does not exist\nLINE 1: SELECT a FROM \
+               nothing_like_it\n                      ^\n",
+            ]
+        };
+        let expected = [
+            &[invalid; 3][..],
+            refused,
+            &[
+                "attempt to call bulk_insert_next() before bulk_insert_init()",
+                "invalid database driver name: 'nosuch'",
+                "attempt to close an already closed connection",
+                "attempt to use an already closed connection",
+                "attempt to use an already closed connection",
+            ],
+        ];
+        assert_eq!(*log, expected.concat(), "{server}");
+    }
 }
 
 #[test]

@@ -66,7 +66,7 @@ impl Run {
         let invocation = Invocation {
             mysql: server.is_mysql(),
             open: Some(Arc::new(move || Connection::open(&endpoint).map_err(|error| error.to_string()))),
-            log: Some(Arc::new(move |line: &str| lines.lock().unwrap().push(line.to_owned()))),
+            log: Some(Arc::new(move |_, line: &str| lines.lock().unwrap().push(line.to_owned()))),
             ..invocation("run")
         };
         let script = LuaScript::from_text("test.lua", text.as_bytes().to_vec(), &invocation).unwrap();

@@ -13,6 +13,7 @@ use crate::front_end::{fit_to_print, say};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
     Fatal = 0,
+    Alert = 1,
     Warning = 2,
     Notice = 3,
     Info = 4,
@@ -23,6 +24,7 @@ impl Level {
     fn prefix(self) -> &'static str {
         match self {
             Self::Fatal => "FATAL: ",
+            Self::Alert => "ALERT: ",
             Self::Warning => "WARNING: ",
             Self::Notice | Self::Info => "",
             Self::Debug => "DEBUG: ",

@@ -19,6 +19,7 @@ mod watch;
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use connection::Database;
@@ -27,7 +28,7 @@ use options::{CommandLine, Options, SysbenchSettings};
 use test::TestSubject;
 
 use dyno_target::{Capabilities, Environment};
-use dyno_workload::sysbench::lua::DeclaredOption;
+use dyno_workload::sysbench::lua::{DeclaredOption, find_module};
 
 use crate::{DONE, NOT_STARTED, NOT_WRITTEN};
 
@@ -103,7 +104,10 @@ pub(crate) fn main(arguments: &[OsString]) -> u8 {
 
 impl Context {
     fn perform(&mut self, name: &str, command: Option<&str>) -> Result<u8, Refused> {
-        match TestSubject::find(name).map_err(|error| self.refuse(&error.to_string()))? {
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let lua_path = std::env::var("LUA_PATH").ok();
+        let module = |name: &str| find_module(name, lua_path.as_deref(), home.as_deref());
+        match TestSubject::find(name, module).map_err(|error| self.refuse(&error.to_string()))? {
             TestSubject::Builtin(test) => {
                 let Some(command) = command else {
                     let commands = COMMANDS.join(", ");

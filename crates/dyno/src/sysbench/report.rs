@@ -169,6 +169,7 @@ fn write_queries(out: &mut String, counts: &Snapshot, over: Duration) -> fmt::Re
 
 #[cfg(test)]
 mod tests {
+    use dyno_engine::request::QueryKind;
     use dyno_engine::workload::ClientIdentity;
     use dyno_workload::sysbench::Counters;
 
@@ -180,10 +181,10 @@ mod tests {
         for (id, ms) in [(0, 2), (1, 4)] {
             let client = counters.client(ClientIdentity { id, thread: 0 });
             client.event_begun();
-            client.read();
-            client.write();
-            client.other();
-            client.other();
+            client.query(QueryKind::Read);
+            client.query(QueryKind::Write);
+            client.query(QueryKind::Other);
+            client.query(QueryKind::Other);
             client.event_ended(ms * 1_000_000);
         }
         counters.read()

@@ -9,14 +9,15 @@ use dyno_engine::workload::ClientIdentity;
 use dyno_target::Environment;
 use dyno_target::connection::Connection;
 use dyno_target::files;
+use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Tls, Wire};
 use dyno_workload::sysbench::lua::{
-    DeclaredOption, Invocation, LuaError, LuaLoad, LuaReport, LuaRun, LuaScript, Opener, OptionKind,
-    OptionValue, ScriptSettings,
+    DeclaredOption, Invocation, LogLevel, LuaError, LuaLoad, LuaReport, LuaRun, LuaScript, Opener,
+    OptionKind, OptionValue, ScriptSettings,
 };
 use dyno_workload::sysbench::{Counters, FatalErrors};
 
-use super::connection::Database;
-use super::console::{self, SysbenchConsole};
+use super::connection::{Database, NotConnected};
+use super::console::{self, Level, SysbenchConsole};
 use super::options::Options;
 use super::options::known::{KNOWN, KnownOption, OptionGroup};
 use super::report::{PeriodCounts, Queue};
@@ -85,7 +86,8 @@ fn read(
         lua_path: std::env::var("LUA_PATH").ok(),
         mysql: context.options.text("db-driver") != Some("pgsql"),
         home: std::env::var_os("HOME").map(PathBuf::from),
-        log: Some(Arc::new(move |line: &str| console.fatal(line))),
+        log: Some(Arc::new(move |level, line: &str| console.say(level.into(), line))),
+        no_driver: no_driver(context),
         open: opener_while_read(context),
         // Before the load and behind it no load thread counts.
         counters: Some(counters.client(ClientIdentity { id: 0, thread: 0 })),
@@ -104,6 +106,21 @@ fn read(
     script.map(|script| (script, counters))
 }
 
+/// Why the options name no driver. A script that asks for none needs none.
+fn no_driver(context: &Context) -> Option<String> {
+    let database = Database::new(&context.options, &Environment::of_process());
+    database.err().filter(NotConnected::is_without_driver).map(|failure| failure.message())
+}
+
+impl From<LogLevel> for Level {
+    fn from(level: LogLevel) -> Self {
+        match level {
+            LogLevel::Fatal => Self::Fatal,
+            LogLevel::Alert => Self::Alert,
+        }
+    }
+}
+
 /// A script may connect while it is read, before its own options are known.
 fn opener_while_read(context: &Context) -> Option<Arc<Opener<'static>>> {
     let database = Database::new(&context.options, &Environment::of_process()).ok()?;
@@ -115,12 +132,18 @@ fn opener_while_read(context: &Context) -> Option<Arc<Opener<'static>>> {
 fn carry_out(context: &Context, script: &LuaScript, command: &str) -> Result<u8, Refused> {
     // A plain function is called by its name, others through the table of commands.
     let function = if script.lists_command(command) { "sysbench.cmdline.call_command" } else { command };
-    let database = context.database(function)?;
+    let database = match Database::new(&context.options, &Environment::of_process()) {
+        Err(failure) if failure.is_without_driver() => None,
+        _ => Some(context.database(function)?),
+    };
     let threads = context.settings.threads.get();
     if script.is_parallel(command) && threads > 1 {
         context.console.notice("Initializing worker threads...\n");
     }
-    let open = || opener(&database, &context.console);
+    let open = || match &database {
+        Some(database) => opener(database, &context.console),
+        None => Err("there is no driver".to_owned()),
+    };
     script.run_command(command, threads, &open).map(|_| DONE).map_err(|error| {
         let error = LuaError { hook: Some(function.to_owned()), ..error };
         context.refuse(&error.to_string())
@@ -145,10 +168,7 @@ fn run(context: &Context, script: Arc<LuaScript>, counters: Arc<Counters>, seed:
     // A script that asks no database needs none. One that does will hear that there is no connection.
     let (opened, endpoints, failure) = match database.open_all() {
         Ok(opened) => (Some((opened.connection, opened.url)), opened.endpoints, None),
-        Err(failure) => {
-            let endpoints = database.endpoints();
-            (None, endpoints.map_err(|_| run::not_started(context, &failure))?, Some(failure))
-        }
+        Err(failure) => (None, database.endpoints().unwrap_or_else(|_| vec![nowhere()]), Some(failure)),
     };
     let stop = interrupt::stop_flag();
     let ignored = run::ignored_errors(context, database.mysql)?;
@@ -185,6 +205,20 @@ fn run(context: &Context, script: Arc<LuaScript>, counters: Arc<Counters>, seed:
         backlog: EventBacklog::default(),
     };
     run.perform(&endpoints, opened)
+}
+
+/// In place of a server whose name is unknown: no connection to it comes about.
+fn nowhere() -> Endpoint {
+    let login = Login {
+        user: String::new(),
+        password: None,
+        database: String::new(),
+        parameters: Vec::new(),
+        tls: Tls::Disable,
+        channel_binding: ChannelBinding::Disable,
+    };
+    let (address, wire) = (Address::Unix(PathBuf::from("/dev/null/nowhere")), Wire::Postgres);
+    Endpoint { address, login: Arc::new(login), wire, connect_timeout: None }
 }
 
 /// A script that is run.

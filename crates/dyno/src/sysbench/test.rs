@@ -44,8 +44,8 @@ const WITHOUT_DATABASE: [&str; 5] = ["fileio", "cpu", "memory", "threads", "mute
 pub(super) const BULK_INSERT: &str = "bulk_insert";
 
 impl TestSubject {
-    /// The test of that name, or the script in that file or in `NAME.lua`.
-    pub(super) fn find(name: &str) -> Result<Self, NoTest> {
+    /// The test of that name, the script in that file, or what `module` finds: the file of a module of Lua.
+    pub(super) fn find(name: &str, module: impl FnOnce(&str) -> Option<PathBuf>) -> Result<Self, NoTest> {
         if WITHOUT_DATABASE.contains(&name) {
             return Err(NoTest::NoDatabase { name: name.to_owned() });
         }
@@ -59,8 +59,7 @@ impl TestSubject {
             return Ok(Self::Script(LuaSource::BulkInsert));
         }
         let as_typed = PathBuf::from(name);
-        let as_module = (!name.contains('/')).then(|| PathBuf::from(format!("{name}.lua")));
-        let file = std::iter::once(as_typed).chain(as_module).find(|path| path.is_file());
+        let file = if as_typed.is_file() { Some(as_typed) } else { module(name) };
         file.map(|path| Self::Script(LuaSource::File(path)))
             .ok_or_else(|| NoTest::Unknown { name: name.to_owned() })
     }
@@ -128,25 +127,27 @@ const NUMBER_OF_RANGES: OptionDeclaration =
 mod tests {
     use super::*;
 
+    fn find(name: &str) -> Result<TestSubject, NoTest> {
+        TestSubject::find(name, |_| None)
+    }
+
     #[test]
     fn the_ten_are_found_by_name_and_files_by_path() {
-        assert_eq!(TestSubject::find("oltp_read_write"), Ok(TestSubject::Builtin(Test::ReadWrite)));
-        assert_eq!(TestSubject::find("bulk_insert"), Ok(TestSubject::Script(LuaSource::BulkInsert)));
+        assert_eq!(find("oltp_read_write"), Ok(TestSubject::Builtin(Test::ReadWrite)));
+        assert_eq!(find("bulk_insert"), Ok(TestSubject::Script(LuaSource::BulkInsert)));
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("mine.lua");
         std::fs::write(&file, "").unwrap();
-        let Ok(TestSubject::Script(found)) = TestSubject::find(file.to_str().unwrap()) else {
-            panic!("no script")
-        };
+        let Ok(TestSubject::Script(found)) = find(file.to_str().unwrap()) else { panic!("no script") };
         assert_eq!(found.shown_name(file.to_str().unwrap()), "mine.lua");
         let without = directory.path().join("mine");
-        assert!(matches!(TestSubject::find(without.to_str().unwrap()), Err(NoTest::Unknown { .. })));
+        assert!(matches!(find(without.to_str().unwrap()), Err(NoTest::Unknown { .. })));
     }
 
     #[test]
     fn tests_without_a_database_are_told_apart_from_nonsense() {
-        assert!(matches!(TestSubject::find("cpu"), Err(NoTest::NoDatabase { .. })));
-        assert!(matches!(TestSubject::find("cpus"), Err(NoTest::Unknown { .. })));
+        assert!(matches!(find("cpu"), Err(NoTest::NoDatabase { .. })));
+        assert!(matches!(find("cpus"), Err(NoTest::Unknown { .. })));
     }
 
     #[test]

@@ -68,6 +68,7 @@ impl Snapshot {
 
 #[cfg(test)]
 mod tests {
+    use dyno_engine::request::QueryKind;
     use dyno_engine::workload::ClientIdentity;
 
     use super::super::Counters;
@@ -79,9 +80,9 @@ mod tests {
             [(0, 0), (1, 1), (2, 0)].map(|(id, thread)| counters.client(ClientIdentity { id, thread }));
         for client in &clients {
             client.event_begun();
-            client.read();
-            client.write();
-            client.other();
+            client.query(QueryKind::Read);
+            client.query(QueryKind::Write);
+            client.query(QueryKind::Other);
         }
         clients[0].event_ended(2_000_000);
         clients[1].ignored_error();
@@ -91,7 +92,7 @@ mod tests {
         clients[1].event_ended(6_000_000);
         clients[2].event_failed();
         clients[2].reconnect();
-        clients[0].read();
+        clients[0].query(QueryKind::Read);
         let now = counters.read();
         assert_eq!((now.events, now.failed_events, now.running), (2, 1, 0));
         assert_eq!(now.per_client, [(1, 2_000_000), (1, 6_000_000), (0, 0)]);

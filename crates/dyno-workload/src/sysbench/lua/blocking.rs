@@ -9,6 +9,7 @@ use dyno_target::interruption;
 
 use super::error::LuaError;
 use super::kind::outcome;
+use super::own_counts::{count_own, counted};
 use super::question::{LuaReply, Question, Refused, RowsWanted};
 use super::rows::AnswerRows;
 use super::state::{LuaState, Seat, Task};
@@ -76,6 +77,14 @@ impl ClientConnections<'_> {
             Question::Use { connection } => self.used = connection,
             Question::Disconnect { connection } => {
                 self.connections.remove(&connection);
+            }
+            Question::Count { counter, by } => {
+                if let Some(counters) = self.counters {
+                    count_own(counters, counter, by);
+                }
+            }
+            Question::Counted { thread, counter } => {
+                return Ok(Some(self.counters.map_or(0, |counters| counted(counters, thread, counter))));
             }
             // Statements of the load went with the load's connections.
             Question::Prepare { .. } | Question::Execute { .. } => {

@@ -8,10 +8,12 @@ use dyno_engine::workload::{
     Answer, Client, EndedTransaction, Reaction, Reply as Part, StatementFailure, Step, TransactionStatus,
     TransactionType,
 };
+use dyno_wire::pg::libpq_text;
 
 use super::error::LuaError;
 use super::kind::{commits, kind_of, outcome, outcome_of_prepared};
 use super::load::{LuaShared, Placed};
+use super::own_counts::{count_own, counted};
 use super::question::{LuaReply, ParameterValues, Question, Refused};
 use super::rows::AnswerRows;
 use super::state::{LuaState, Seat, Task, text_of};
@@ -23,8 +25,6 @@ const CR_SERVER_LOST: u16 = 2013;
 const CONNECTION_FAILURE: &str = "08006";
 /// MySQL's number for a statement that is not prepared on this connection.
 const UNKNOWN_STATEMENT: u16 = 1243;
-/// Most that a script may count at once: nothing that it asks may hold up the other clients.
-const OWN_COUNTS_MAX: u64 = 1_000_000;
 
 pub(super) struct LuaClient {
     shared: Arc<LuaShared>,
@@ -49,6 +49,8 @@ pub(super) struct LuaClient {
     rows: AnswerRows,
     /// What is prepared under the handles 1, 2, ….
     prepared: Vec<Sent>,
+    /// The text that was last to be prepared.
+    preparing: Vec<u8>,
     /// Handles to forget with the next request on their connection.
     forgotten: Vec<(u16, u32)>,
 }
@@ -112,6 +114,7 @@ impl LuaClient {
             reconnecting: false,
             rows: AnswerRows::new(),
             prepared: Vec::new(),
+            preparing: Vec::new(),
             forgotten: Vec::new(),
         }
     }
@@ -203,6 +206,8 @@ impl LuaClient {
                     // The handle may be one of those that were given up.
                     self.forget(request);
                     request.prepare(handle, sql);
+                    self.preparing.clear();
+                    self.preparing.extend_from_slice(sql);
                     self.waits = Some(Wait::Prepare { handle });
                     return Step::Send;
                 }
@@ -244,8 +249,11 @@ impl LuaClient {
                     return Step::Sleep(std::time::Duration::ZERO);
                 }
                 Question::Count { counter, by } => {
-                    self.count_own(counter, by);
+                    count_own(&self.counters, counter, by);
                     LuaReply::Done
+                }
+                Question::Counted { thread, counter } => {
+                    LuaReply::number(counted(&self.counters, thread, counter))
                 }
                 Question::Ready => return Step::Done,
                 Question::EventDone { stop: false } => return Step::Done,
@@ -303,19 +311,6 @@ impl LuaClient {
     fn forget_all(&mut self) {
         let used = self.connection;
         self.forgotten.retain(|(connection, _)| *connection != used);
-    }
-
-    /// `sb_counter_inc` and its like, by sysbench's number of the counter; bytes are not counted here.
-    fn count_own(&self, counter: i64, by: u64) {
-        let count = match counter {
-            0 => ClientCounters::other,
-            1 => ClientCounters::read,
-            2 => ClientCounters::write,
-            3 => ClientCounters::reconnect,
-            4 => ClientCounters::ignored_error,
-            _ => return,
-        };
-        (0..by.min(OWN_COUNTS_MAX)).for_each(|_| count(&self.counters));
     }
 
     fn lost_connection(&self, message: &str) -> Refused {
@@ -441,12 +436,20 @@ impl Client for LuaClient {
     fn failed(&mut self, failure: &StatementFailure<'_>) -> Reaction {
         let error = failure.error;
         self.counters.ignored_error();
+        // sysbench hands on libpq's words here, with the place in the statement, which the log has nowhere else.
+        let message = match self.waits {
+            Some(Wait::Prepare { .. }) if !self.shared.mysql => {
+                let text = libpq_text::server_error(error, Some(&String::from_utf8_lossy(&self.preparing)));
+                text.trim_start_matches("ERROR:  ").trim_end().to_owned()
+            }
+            _ => error.message().to_owned(),
+        };
         self.refused = Some(Refused {
             ignorable: self.shared.run.ignored.ignores(error),
             open: !self.shared.mysql && failure.status == TransactionStatus::Failed,
             number: error.number().unwrap_or(0),
             state: error.state().as_str().to_owned(),
-            message: error.message().to_owned(),
+            message,
         });
         // What comes of it is for the script to say.
         Reaction::GoOn

@@ -146,8 +146,9 @@ impl DeclaredOption {
             let wrong =
                 |name: &str| format!("wrong table structure in sysbench.cmdline.options, at '{name}'");
             let (name, entry) = pair.map_err(|_| wrong("?"))?;
+            let is_name = name.is_string();
             let name = name.to_string().unwrap_or_default();
-            let Value::Table(entry) = entry else { return Err(wrong(&name)) };
+            let (true, Value::Table(entry)) = (is_name, entry) else { return Err(wrong(&name)) };
             if entry.get::<Value>(1).is_ok_and(|help| help.is_nil()) {
                 return Err(format!("nil description for option {name}"));
             }

@@ -35,6 +35,7 @@ numbers! {
         THREAD_DONE = 15,
         USE = 16,
         DISCONNECT = 17,
+        COUNTED = 18,
     }
 }
 numbers! {
@@ -142,6 +143,11 @@ pub(super) enum Question {
         counter: i64,
         by: u64,
     },
+    /// What a thread of the script has counted with one of them.
+    Counted {
+        thread: i64,
+        counter: i64,
+    },
     /// `thread_init` is done.
     Ready,
     EventDone {
@@ -188,6 +194,7 @@ impl Question {
                 Self::Sleep(Duration::from_secs_f64(seconds.clamp(0.0, SLEEP_MAX_S)))
             }
             COUNT => Self::Count { counter: integer(&first), by: integer(&second).max(0) as u64 },
+            COUNTED => Self::Counted { thread: integer(&first), counter: integer(&second) },
             READY => Self::Ready,
             EVENT_DONE => Self::EventDone { stop: first.as_boolean().unwrap_or(false) },
             RESTART => Self::Restart,
@@ -246,6 +253,11 @@ pub(super) enum LuaReply<'a> {
 }
 
 impl LuaReply<'_> {
+    /// A plain number.
+    pub(super) const fn number(number: u64) -> Self {
+        Self::Result { rows_count: number, columns: 0, rows: None }
+    }
+
     /// The arguments for the driver in Lua.
     pub(super) fn to_lua(&self, lua: &Lua) -> mlua::Result<(i64, Value, Value, Value, Value, Value)> {
         const NIL: Value = Value::Nil;

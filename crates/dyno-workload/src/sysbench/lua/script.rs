@@ -26,6 +26,8 @@ pub struct Invocation {
     pub argv: Vec<String>,
     /// `LUA_PATH`, where modules are looked for before all other places.
     pub lua_path: Option<String>,
+    /// Why there is no driver, which is told when the script asks for it.
+    pub no_driver: Option<String>,
     /// Whether the run will speak MySQL's protocol: a script may ask for its driver's name while it is read.
     pub mysql: bool,
     /// The user's home directory, of which `.luarocks` is looked through.
@@ -108,7 +110,11 @@ impl LuaScript {
         let setup = Setup {
             path: path.to_owned(),
             text,
-            package_path: package_path(Path::new(path).parent(), invocation),
+            package_path: package_path(
+                Path::new(path).parent(),
+                invocation.lua_path.as_deref(),
+                invocation.home.as_deref(),
+            ),
             invocation: invocation.clone(),
             settings: ScriptSettings::default(),
             is_configured: false,
@@ -258,22 +264,31 @@ impl LuaScript {
 }
 
 /// `package.path`: what the user says, the script's directory, and where sysbench looks.
-fn package_path(directory: Option<&Path>, invocation: &Invocation) -> String {
+fn package_path(directory: Option<&Path>, lua_path: Option<&str>, home: Option<&Path>) -> String {
     let mut usual = vec!["./?.lua".to_owned(), "./?/init.lua".to_owned(), "./src/lua/?.lua".to_owned()];
     if let Some(directory) = directory.filter(|directory| !directory.as_os_str().is_empty()) {
         usual.push(format!("{}/?.lua", directory.display()));
     }
-    if let Some(home) = &invocation.home {
+    if let Some(home) = home {
         for place in ["5.1/?.lua", "5.1/?/init.lua", "?.lua", "?/init.lua"] {
             usual.push(format!("{}/.luarocks/share/lua/{place}", home.display()));
         }
     }
     usual.push(SYSTEM_PATH.to_owned());
     let usual = usual.join(";");
-    match &invocation.lua_path {
+    match lua_path {
         // Within it, two semicolons stand for the usual places.
         Some(path) if path.contains(";;") => path.replacen(";;", &format!(";{usual};"), 1),
         Some(path) => format!("{path};{usual}"),
         None => usual,
     }
+}
+
+/// The file of a script that is named as a module is, `NAME` or `directory.NAME`: as `require` would find it.
+#[must_use]
+pub fn find_module(name: &str, lua_path: Option<&str>, home: Option<&Path>) -> Option<PathBuf> {
+    let name = name.replace('.', "/");
+    let templates = package_path(None, lua_path, home);
+    let mut files = templates.split(';').map(|template| PathBuf::from(template.replace('?', &name)));
+    files.find(|file| file.is_file())
 }

@@ -16,13 +16,14 @@ use crate::sysbench::failure::{Called, FatalError};
 use crate::sysbench::unique::UniqueRanges;
 
 /// The prelude, in the order in which its parts build on one another.
-const PRELUDE: [(&str, &str); 7] = [
+const PRELUDE: [(&str, &str); 8] = [
     ("=dyno/clients", include_str!("prelude/clients.lua")),
     ("=dyno/chunks", include_str!("prelude/chunks.lua")),
     ("=dyno/random", include_str!("prelude/random.lua")),
     ("=dyno/sql", include_str!("prelude/sql.lua")),
     ("=dyno/older", include_str!("prelude/older.lua")),
     ("=dyno/report", include_str!("prelude/report.lua")),
+    ("=dyno/exported", include_str!("prelude/exported.lua")),
     ("=dyno/foreign", include_str!("prelude/foreign.lua")),
 ];
 
@@ -32,8 +33,15 @@ const MEMORY_BYTES_MAX: usize = 2 << 30;
 /// Characters of a refused query that are shown; sysbench shows about as many.
 const QUERY_SHOWN_CHARS: usize = 4000;
 
-/// Takes lines of errors for the user's terminal, where the server refused a statement.
-pub type LogSink = Arc<dyn Fn(&str) + Send + Sync>;
+/// How important a line of the log is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogLevel {
+    Fatal,
+    Alert,
+}
+
+/// Takes lines for the user's terminal: where the server refused a statement, where the script uses its connections wrongly.
+pub type LogSink = Arc<dyn Fn(LogLevel, &str) + Send + Sync>;
 
 /// What every state of a script is made from.
 #[derive(Debug)]
@@ -114,6 +122,16 @@ impl LuaState {
         let host = lua.create_table()?;
         streams.register(&lua, &host)?;
         let log = setup.invocation.log.clone();
+        for (name, level) in [("log_fatal", LogLevel::Fatal), ("log_alert", LogLevel::Alert)] {
+            let log = log.clone();
+            let tell = move |_: &Lua, text: LuaString| {
+                if let Some(log) = &log {
+                    log(level, &text.to_string_lossy());
+                }
+                Ok(())
+            };
+            host.set(name, lua.create_function(tell)?)?;
+        }
         type Refusal = (LuaString, bool, u16, LuaString, LuaString);
         let tell = move |_: &Lua, (called, mysql, number, message, query): Refusal| {
             let called = match &*called.as_bytes() {
@@ -232,6 +250,7 @@ fn setup_table(lua: &Lua, setup: &Setup) -> mlua::Result<Table> {
     table.set("argv", argv)?;
     table.set("driver", if invocation.mysql { "mysql" } else { "pgsql" })?;
     table.set("mysql", invocation.mysql)?;
+    table.set("no_driver", invocation.no_driver.as_deref())?;
     table.set("emulates", setup.settings.emulates_statements)?;
     table.set("percentile", setup.settings.percentile)?;
     if setup.is_configured {
@@ -287,14 +306,20 @@ fn getinfo(lua: &Lua, (level, _what): (Value, Value)) -> mlua::Result<Option<Tab
 }
 
 /// What sysbench prints where the server refuses a statement of a script.
-fn tell_refusal(log: &dyn Fn(&str), called: Called, number: Option<u16>, message: String, query: &str) {
+fn tell_refusal(
+    log: &dyn Fn(LogLevel, &str),
+    called: Called,
+    number: Option<u16>,
+    message: String,
+    query: &str,
+) {
     // A bulk insert has half a million characters.
     let query = match query.char_indices().nth(QUERY_SHOWN_CHARS) {
         Some((end, _)) => format!("{} …", &query[..end]),
         None => query.to_owned(),
     };
     let error = FatalError { query, number, state: String::new(), message };
-    error.driver_lines(called).iter().for_each(|line| log(line));
+    error.driver_lines(called).iter().for_each(|line| log(LogLevel::Fatal, line));
 }
 
 /// The bytes of a parameter's value, if it is text.

@@ -59,6 +59,10 @@ impl NotConnected {
         Self { lines, reason: NO_CONNECTION }
     }
 
+    pub(in super::super) fn is_without_driver(&self) -> bool {
+        self.reason == NO_DRIVER
+    }
+
     /// All that was told.
     pub(in super::super) fn message(&self) -> String {
         self.lines.join(" ").trim_end().to_owned()

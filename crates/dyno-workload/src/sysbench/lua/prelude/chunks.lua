@@ -12,7 +12,7 @@ core.keep_rows, core.make_results = false, false
 local function note(text)
    if text:find("fetch_row", 1, true) or text:find("nfields", 1, true) then
       core.keep_rows, core.make_results = true, true
-   elseif text:find("nrows", 1, true) then
+   elseif text:find("nrows", 1, true) or text:find("[.:]free%f[^%w_]") then
       core.make_results = true
    end
 end

@@ -1,5 +1,5 @@
 -- The foreign function interface, as scripts of sysbench use it: declarations may be repeated by each client, what would
--- block the thread with all its clients gives way to them, and sysbench's own counters are there.
+-- block the thread with all its clients gives way to them, and functions of sysbench are there.
 local core = ...
 
 local ask, OP = core.ask, core.op
@@ -28,28 +28,14 @@ function os.execute(command)
    return execute(command)
 end
 
--- What sysbench exports besides, and what scripts could call.
-local NOT_GIVEN = [[
-   db_bind_param db_bind_result db_bulk_insert_done db_bulk_insert_init db_bulk_insert_next db_close db_connection_close
-   db_connection_create db_connection_free db_connection_reconnect db_create db_describe db_destroy db_done db_execute
-   db_fetch_row db_free_results db_prepare db_query db_report_cumulative db_report_intermediate db_store_results
-   log_errno log_msg log_text log_timestamp sb_barrier_destroy sb_barrier_init sb_barrier_wait sb_counter_val
-   sb_counters_agg_cumulative sb_counters_agg_intermediate sb_find_option sb_get_value_double sb_get_value_flag
-   sb_get_value_int sb_get_value_list sb_get_value_size sb_get_value_string sb_histogram_get_pct_checkpoint
-   sb_histogram_get_pct_cumulative sb_histogram_get_pct_intermediate sb_report_cumulative sb_report_intermediate
-   sb_thread_cancel sb_thread_create sb_thread_join sb_timer_avg sb_timer_checkpoint sb_timer_copy sb_timer_current
-   sb_timer_init sb_timer_max sb_timer_merge sb_timer_min sb_timer_reset sb_timer_running sb_timer_sum
-]]
-
 if real then
    core.uint64 = real.typeof("uint64_t")
-   real.cdef [[
-typedef enum {
-   SB_CNT_OTHER, SB_CNT_READ, SB_CNT_WRITE, SB_CNT_RECONNECT, SB_CNT_ERROR, SB_CNT_BYTES_READ, SB_CNT_BYTES_WRITTEN,
-   SB_CNT_MAX
-} sb_counter_type;
-]]
    local known = {}
+
+   -- What a name of the C library stands for; functions are kept, variables are looked at each time.
+   local function library(name)
+      return real.C[name]
+   end
 
    local functions = {
       usleep = function(us)
@@ -77,6 +63,13 @@ typedef enum {
       sb_counter_add = function(_, kind, count)
          ask(OP.COUNT, tonumber(kind), tonumber(count))
       end,
+      sb_counter_val = function(thread, kind)
+         local _, count = ask(OP.COUNTED, tonumber(thread), tonumber(kind))
+         return core.uint64(count)
+      end,
+      sb_print_test_options = function()
+         core.current.env.sysbench.cmdline.print_test_options()
+      end,
       sb_rand_str = function(template, buffer)
          template = type(template) == "cdata" and real.string(template) or template
          real.copy(buffer, rand.string(template))
@@ -97,18 +90,41 @@ typedef enum {
       functions["sb_rand_" .. name] = rand[name]
    end
 
-   -- The end of the script, which no pcall holds up: without the call it would not do what it is to measure.
-   for name in NOT_GIVEN:gmatch("%S+") do
-      functions[name] = function()
+   for name, percentile in pairs(core.histogram_percentiles) do
+      functions["sb_histogram_get_pct_" .. name] = percentile
+   end
+   for name, called in pairs(core.exported) do
+      functions[name] = called
+   end
+
+   -- What of sysbench there is not: the end of the script, which no pcall holds up, because without it the script would not do
+   -- what it is to measure. Only its use is: scripts look whether something is there.
+   local function refused(name)
+      local function refuse()
          local place = core.host.traceback("", 2):match("\n%s*([^\n:]+:%d+:)") or ""
          ask(OP.FAILED, format("%s dyno has no C function %s (see docs/lua.md)", place, name), core.current.hook)
       end
+      return setmetatable({}, { __call = refuse, __index = refuse, __newindex = refuse })
+   end
+
+   local function found(_, name)
+      local ok, value = pcall(library, name)
+      if not ok then
+         if not name:find("^sb_") and not name:find("^db_") and not name:find("^log_") then
+            -- Without the place in this file.
+            error((value:gsub("^[^:]*:%d+: ", "")), 2)
+         end
+         value = refused(name)
+      end
+      if not ok or tostring(value):find("^cdata<.*%(%)>") then
+         rawset(functions, name, value)
+      end
+      return value
    end
 
    local ffi = setmetatable({
-      -- The library itself stands behind it and not a function, so that errors name the script's line.
       C = setmetatable(functions, {
-         __index = real.C,
+         __index = found,
          __newindex = function(_, name, value)
             real.C[name] = value
          end,
@@ -122,6 +138,10 @@ typedef enum {
             real.cdef(text)
             known[text] = true
          end
+      end,
+      -- Objects that stand for sysbench's structures give back by themselves what they have.
+      gc = function(object, finalizer)
+         return type(object) == "table" and object or real.gc(object, finalizer)
       end,
    }, { __index = real })
    core.shared_modules.ffi = ffi

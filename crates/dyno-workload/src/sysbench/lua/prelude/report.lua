@@ -82,7 +82,7 @@ function sysbench.histogram.new(size, low, high)
    if not (size and low and high and size >= 2 and size <= 1e6 and low > 0 and high > low) then
       error("histogram.new(size, low, high): size is 2 to 1000000, and 0 < low < high", 2)
    end
-   return setmetatable({ low = low, step = math.log(high / low) / (size - 1), last = size - 1, counts = {} },
+   return setmetatable({ low = low, step = math.log(high / low) / (size - 1), last = size - 1, counts = {}, recent = {} },
       { __index = histogram, __tostring = function() return "<sb_histogram>" end })
 end
 
@@ -91,7 +91,42 @@ function histogram:update(value)
    local at = math.floor(math.log(tonumber(value) / self.low) / self.step + 0.5)
    at = at > 0 and math.min(at, self.last) or 0
    self.counts[at] = (self.counts[at] or 0) + 1
+   self.recent[at] = (self.recent[at] or 0) + 1
 end
+
+-- The value below which so many percent of the counted values are: the middle of its bucket, and the lowest of none at all.
+local function percentile(self, counts, percent)
+   local total, seen = 0, 0
+   for _, count in pairs(counts) do
+      total = total + count
+   end
+   local wanted = math.floor(total * percent / 100 + 0.5)
+   for at = 0, self.last do
+      seen = seen + (counts[at] or 0)
+      if seen >= wanted then
+         return self.low * math.exp(at * self.step)
+      end
+   end
+end
+
+-- As C functions of sysbench: of the values since one of these functions was last called; of all; of all, which are then
+-- forgotten.
+core.histogram_percentiles = {
+   intermediate = function(self, percent)
+      local recent = self.recent
+      self.recent = {}
+      return percentile(self, recent, percent)
+   end,
+   cumulative = function(self, percent)
+      self.recent = {}
+      return percentile(self, self.counts, percent)
+   end,
+   checkpoint = function(self, percent)
+      local counts = self.counts
+      self.counts, self.recent = {}, {}
+      return percentile(self, counts, percent)
+   end,
+}
 
 function histogram:print()
    local most = 0

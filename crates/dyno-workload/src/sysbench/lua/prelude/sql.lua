@@ -28,7 +28,9 @@ local BULK_BYTES_MAX = 512 * 1024
 -- As many as the engine can number.
 local CONNECTIONS_MAX = 65536
 
-local driver, connection, statement, result = {}, {}, {}, {}
+local driver, statement, result = {}, {}, {}
+-- As sysbench's connection, it says of the last error what scripts look at that catch it.
+local connection = { error = sql.error.NONE, sql_errno = 0, sql_state = "", sql_errmsg = "" }
 
 local function class(name, methods)
    return { __index = methods, __tostring = function() return name end }
@@ -41,6 +43,9 @@ local function method(what, self, of)
    end
 end
 
+-- What sysbench raises where the log has said why.
+local API_ERROR = "SQL API error"
+
 local driver_class = class("<sql_driver>", driver)
 local connection_class = class("<sql_connection>", connection)
 local statement_class = class("<sql_statement>", statement)
@@ -51,8 +56,16 @@ local result_class = class("<sql_result>", result)
 local the_driver = setmetatable({}, driver_class)
 
 function sql.driver(name)
+   local why = core.setup.no_driver
    if name ~= nil and name ~= core.setup.driver then
-      error(format("invalid database driver name: '%s' (this run speaks to %s)", tostring(name), core.setup.driver), 2)
+      why = format("invalid database driver name: '%s'", tostring(name))
+      if name == "mysql" or name == "pgsql" then
+         why = format("%s (this run speaks to %s)", why, core.setup.driver)
+      end
+   end
+   if why then
+      core.host.log_fatal(why)
+      error("failed to initialize the DB driver", 2)
    end
    core.host.note_driver()
    return the_driver
@@ -110,7 +123,10 @@ local function use(self)
    local client = self.client
    if client.used ~= self then
       if self.closed then
-         error("attempt to use an already closed connection", 3)
+         core.host.log_alert("attempt to use an already closed connection")
+         -- The script's line, also where pcall stands between.
+         local caller = core.host.getinfo(3)
+         error(API_ERROR, caller and caller.currentline < 0 and 4 or 3)
       end
       ask(OP.USE, self.number)
       client.used = self
@@ -128,6 +144,7 @@ end
 -- line of the script that stands `level` calls above. `query` is its text, or the statement that was prepared or executed.
 local function refuse(level, self, query, ignorable, errno, state, message, open)
    local called = "query"
+   self.sql_errno, self.sql_state, self.sql_errmsg = errno, state, message
    if type(query) == "table" then
       called, query = query.prepared and "execute" or "prepare", query.query
    end
@@ -137,10 +154,15 @@ local function refuse(level, self, query, ignorable, errno, state, message, open
    if not ignorable then
       -- Before the hook, and whatever it says.
       core.host.log_refusal(called, core.setup.mysql, errno, message, query or "")
+      self.error = sql.error.FATAL
+      if called == "prepare" then
+         error(API_ERROR, level)
+      end
       local hook = core.current.env.sysbench.hooks.sql_error_ignorable
       ignorable = type(hook) == "function" and hook(failure)
    end
    if ignorable then
+      self.error = sql.error.IGNORABLE
       if open then
          ask(OP.ROLLBACK)
       end
@@ -161,8 +183,8 @@ end
 -- Where a query's caller stands above `refuse`, if what passes the answer on is tail-called.
 local CALLER = 3
 
--- What a statement without a result gives: as in sysbench, a pointer that equals nil and yet counts as true. Where there is
--- no foreign function interface, it is nil.
+-- What a statement without a result gives: as in sysbench, a pointer that equals nil and yet counts as true, and has a result's
+-- methods. Where there is no foreign function interface, it is nil.
 local no_result
 do
    loadstring("return 0ULL")
@@ -171,7 +193,8 @@ do
       local pointed = ffi.typeof("struct {}")
       ffi.metatype(pointed, {
          __index = function(_, name)
-            error(format("'%s' of the result of a statement that returns no rows", tostring(name)), 2)
+            return result[name]
+            or error(format("'%s' of the result of a statement that returns no rows", tostring(name)), 2)
          end,
          __tostring = result_class.__tostring,
       })
@@ -186,13 +209,16 @@ local function result_of(self, query, code, nrows, nfields, rows, message, open)
    if code == REFUSED then
       refuse(CALLER, self, query, nrows, nfields, rows, message, open)
    end
+   if not core.make_results then
+      return code == DONE and no_result or some_result
+   end
    if code == DONE then
+      self.result = nil
       return no_result
    end
-   if not core.make_results then
-      return some_result
-   end
-   return setmetatable({ nrows = nrows, nfields = nfields, rows = rows, at = 1 }, result_class)
+   local made = setmetatable({ connection = self, nrows = nrows, nfields = nfields, rows = rows, at = 1 }, result_class)
+   self.result = made
+   return made
 end
 
 local function first_row_of(self, query, code, nrows, nfields, rows, message, open)
@@ -233,12 +259,14 @@ end
 
 function connection:disconnect()
    method("disconnect", self, connection_class)
-   if not self.closed then
-      self.closed = true
-      self.client.used = nil
-      ask(OP.DISCONNECT, self.number)
-      give_back(self.lease)
+   if self.closed then
+      core.host.log_alert("attempt to close an already closed connection")
+      return true
    end
+   self.closed = true
+   self.client.used = nil
+   ask(OP.DISCONNECT, self.number)
+   give_back(self.lease)
    return true
 end
 
@@ -282,7 +310,9 @@ function connection:bulk_insert_next(value)
    check_text(value, "bulk_insert_next")
    local bulk = self.bulk
    if not bulk then
-      error("bulk_insert_next() without bulk_insert_init()", 2)
+      core.host.log_alert("attempt to call bulk_insert_next() before bulk_insert_init()")
+      self.error = sql.error.FATAL
+      error("db_bulk_insert_next() failed", 2)
    end
    if bulk.bytes + #value + 1 > BULK_BYTES_MAX then
       flush(self)
@@ -573,7 +603,19 @@ function result:fetch_row()
    return row
 end
 
+-- A result can be freed once, and not behind another query of its connection, as in sysbench. Its rows could still be read.
 function result:free()
-   self.rows = nil
+   if self == some_result then
+      return true
+   end
+   local own = self.connection
+   if own.result ~= self then
+      core.host.log_alert("attempt to free an invalid result set")
+      error("db_free_results() failed", 2)
+   end
+   own.result, self.rows = nil, nil
    return true
 end
+
+core.sql_classes = { connection = connection_class, statement = statement_class, result = result_class }
+core.no_result = no_result
