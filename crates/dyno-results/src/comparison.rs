@@ -19,6 +19,7 @@ mod names;
 mod sections;
 mod side;
 mod spread;
+mod work;
 
 pub use self::document::{
     Absent, Basis, BasisUnit, Better, Cell, Comparison, DataComparison, Difference, FigureRow, Ratio,

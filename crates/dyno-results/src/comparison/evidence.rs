@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::spread::{LatencyBlocks, LatencySpreads};
+use super::work;
 use crate::document::{Report, StageResult};
 use crate::event::{Event, StageKind, Stamped};
 use crate::fold::Fold;
@@ -71,7 +72,9 @@ impl Gathering {
         unfinished.into_iter().for_each(|stage| self.reduce(stage));
         let report = self.fold.report();
         let findings = judge(&report);
-        Evidence { report: report.judged(findings), spreads: self.spreads }
+        let mut report = report.judged(findings);
+        work::name(&mut report);
+        Evidence { report, spreads: self.spreads }
     }
 
     fn reduce(&mut self, stage: u32) {

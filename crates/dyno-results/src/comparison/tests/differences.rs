@@ -10,6 +10,7 @@ use crate::event::{
 };
 use crate::fixture::{Fixture, FixtureStage, GIB, clean_fixture, resize, wobble};
 use crate::plan::{Plan, PlanNode};
+use crate::spec::{FrontEndSpec, PhaseSpec, StreamSpec};
 
 /// Renames a run.
 fn named(fixture: &Fixture, name: &str) -> Vec<crate::event::Stamped> {
@@ -393,6 +394,60 @@ fn a_server_that_is_capped_on_one_side_only_is_told() {
     };
     let found = after(capped("server_cgroup_cpus_limit", 0.5), from_afar);
     assert!(found.iter().all(|difference| difference.aspect != aspect), "{found:?}");
+}
+
+#[track_caller]
+fn assert_silent(differences: &[Difference], aspect: &str) {
+    assert!(differences.iter().all(|difference| difference.aspect != aspect), "{differences:#?}");
+}
+
+/// A run of a stream of the user's own.
+fn runs(fixture: &mut Fixture, workload: &str, stream: StreamSpec, front_end: Option<FrontEndSpec>) {
+    stages(fixture, |stage| stage.workload = workload.to_owned());
+    let Some(Event::Started(started)) = fixture.events.first_mut().map(|stamped| &mut stamped.event) else {
+        panic!("no start")
+    };
+    let streams = vec![StreamSpec { workload: Some(workload.to_owned()), ..stream }];
+    started.resolved.phases = vec![PhaseSpec { streams, ..PhaseSpec::default() }];
+    started.resolved.front_end = front_end;
+}
+
+#[test]
+fn a_workload_of_the_users_is_told_by_its_name_and_text_and_not_by_its_place() {
+    let script = |text: &str| StreamSpec { script: Some(text.to_owned()), ..StreamSpec::default() };
+    let folder = || {
+        let queries = [("q1".to_owned(), "SELECT 1".to_owned())].into();
+        StreamSpec { queries, ..StreamSpec::default() }
+    };
+    let between = |a: (&str, StreamSpec), b: (&str, StreamSpec)| {
+        after(|fixture| runs(fixture, a.0, a.1.clone(), None), |fixture| runs(fixture, b.0, b.1, None))
+    };
+    assert_silent(
+        &between(("./x.sql", script("SELECT 1")), ("/mnt/b/x.sql", script("SELECT 1"))),
+        "workload",
+    );
+    assert_silent(&between(("./queries/", folder()), ("/mnt/queries", folder())), "workload");
+    let other = between(("./x.sql", script("SELECT 1")), ("./x.sql", script("SELECT 2")));
+    assert_found(&other, "workload", Severity::Invalid, &["x.sql ("]);
+    let other = between(("./x.sql", script("SELECT 1")), ("./y.sql", script("SELECT 1")));
+    assert_found(&other, "workload", Severity::Invalid, &["x.sql (", "y.sql ("]);
+    let other = between(("./a/", folder()), ("./b/", folder()));
+    assert_found(&other, "workload", Severity::Invalid, &["a (a)", "b (b)"]);
+
+    let lua = |path: &str, sha256: &str| {
+        let script = serde_json::json!({ "name": path, "sha256": sha256 });
+        let options = [("script".to_owned(), script)].into_iter().collect();
+        Some(FrontEndSpec { program: "sysbench".to_owned(), options })
+    };
+    let between = |a: (&str, &str), b: (&str, &str)| {
+        let run = |fixture: &mut Fixture, of: (&str, &str)| {
+            runs(fixture, "sysbench/lua", StreamSpec::default(), lua(of.0, of.1));
+        };
+        after(|fixture| run(fixture, a), |fixture| run(fixture, b))
+    };
+    assert_silent(&between(("./x.lua", "0123456789"), ("/opt/x.lua", "0123456789")), "workload");
+    let other = between(("./x.lua", "0123456789"), ("./x.lua", "9876543210"));
+    assert_found(&other, "workload", Severity::Invalid, &["x.lua (01234567)", "x.lua (98765432)"]);
 }
 
 #[test]
