@@ -4,6 +4,7 @@
 mod common_name;
 mod verifier;
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -224,11 +225,36 @@ pub(crate) fn system_roots() -> Result<Vec<CertificateDer<'static>>, TlsFileErro
         root_store(ROOTS_VARIABLE_WHAT, &file, &read_certificates(ROOTS_VARIABLE_WHAT, &file)?)?;
     }
     let found = rustls_native_certs::load_native_certs();
+    let directories = std::env::var_os(DIRECTORIES_VARIABLE);
+    let is_of_use = || RootCertStore::empty().add_parsable_certificates(found.certs.iter().cloned()).0 > 0;
+    if let Some(directories) = directories.filter(|_| !is_of_use())
+        && let Some(error) = why_no_roots(&directories)
+    {
+        return Err(error);
+    }
     if found.certs.is_empty() {
         let reason = found.errors.first().map_or_else(String::new, |error| format!(" ({error})"));
         return Err(TlsFileError::NoSystemRoots { reason });
     }
     Ok(found.certs)
+}
+
+/// What is wrong with the first of these directories, of which none has a root certificate that can be used; `None` where none is named.
+fn why_no_roots(directories: &OsStr) -> Option<TlsFileError> {
+    let directory = std::env::split_paths(directories).find(|directory| !directory.as_os_str().is_empty())?;
+    let wrong = |source| TlsFileError::Read { what: DIRECTORIES_WHAT, file: directory.clone(), source };
+    let entries = match fs::read_dir(&directory) {
+        Ok(entries) => entries,
+        Err(source) => return Some(wrong(source)),
+    };
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    files.sort_unstable();
+    let of_file = |file: &PathBuf| {
+        let certificates = read_certificates(DIRECTORY_FILE_WHAT, file);
+        certificates.and_then(|it| root_store(DIRECTORY_FILE_WHAT, file, &it)).err()
+    };
+    let nothing = || wrong(io::Error::other("it has no file with root certificates"));
+    Some(files.iter().find_map(of_file).unwrap_or_else(nothing))
 }
 
 /// The certificates of a file as roots; at least one must be of use.
@@ -262,6 +288,10 @@ fn read_certificates(what: &'static str, file: &Path) -> Result<Vec<CertificateD
 /// Names a file of trusted certificates instead of the system's.
 const ROOTS_VARIABLE: &str = "SSL_CERT_FILE";
 const ROOTS_VARIABLE_WHAT: &str = "file of root certificates that SSL_CERT_FILE names";
+/// Names directories of them.
+const DIRECTORIES_VARIABLE: &str = "SSL_CERT_DIR";
+const DIRECTORIES_WHAT: &str = "directory of root certificates that SSL_CERT_DIR names,";
+const DIRECTORY_FILE_WHAT: &str = "file of root certificates in the directory that SSL_CERT_DIR names,";
 const ROOTS_WHAT: &str = "root certificate";
 const KEY: &str = "key";
 

@@ -59,6 +59,36 @@ fn a_file_of_authorities_that_is_none_is_named_with_its_variable() {
     }
 }
 
+/// Without a file the directories are looked at.
+#[test]
+fn a_directory_of_authorities_that_has_none_is_named_with_its_variable() {
+    let home = Home::new();
+    for directory in ["empty", "odd", "broken"] {
+        std::fs::create_dir(home.path(directory)).unwrap();
+    }
+    home.file("odd/a.pem", "no PEM\n");
+    let broken = "-----BEGIN CERTIFICATE-----\nbm8gY2VydGlmaWNhdGU=\n-----END CERTIFICATE-----\n";
+    home.file("broken/b.pem", broken);
+    for (directory, file, why) in [
+        ("missing", "missing", "No such file"),
+        ("empty", "empty", "it has no file with root certificates"),
+        ("odd", "odd/a.pem", "it holds no certificate"),
+        ("broken", "broken/b.pem", "none of its certificates can be used"),
+    ] {
+        for target in [
+            format!("postgres://{NOBODY}/x?sslmode=verify-full&sslrootcert=system"),
+            format!("mysql://{NOBODY}/x?ssl-mode=VERIFY_CA"),
+            format!("clickhouses://{NOBODY}/x"),
+        ] {
+            let run = ["run", "tpch", "--target", &target];
+            let mut command = home.command(&run);
+            command.env_remove("SSL_CERT_FILE").env("SSL_CERT_DIR", home.path(directory));
+            let ended = Ended::of(command, &run).expect(1);
+            ended.says(&["SSL_CERT_DIR", &home.path(file).display().to_string(), why]);
+        }
+    }
+}
+
 /// As for `dyno … 2>&1 | head`, when `head` has ended.
 #[test]
 fn an_error_that_nobody_reads_keeps_its_exit_status() {
