@@ -16,8 +16,8 @@ pub struct Catalog {
     pub described: Option<Describe>,
     /// Table, name, first column.
     pub indexes: &'static str,
-    /// Table, index, column: of the keys that no two rows share in any form, all of whose columns have a value in each row, and which
-    /// order texts as an ORDER BY does. `None` where keys are no promise.
+    /// Table, index, column: of the keys that no two rows share in any form, and all of whose columns have a value in each row. None
+    /// with texts, which another collation orders otherwise, so that other rows come first. `None` where keys are no promise.
     pub unique_keys: Option<&'static str>,
     /// Table, column, the table referred to; those that the server trusts.
     pub foreign_keys: &'static str,

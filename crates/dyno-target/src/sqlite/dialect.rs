@@ -70,16 +70,17 @@ static CATALOG: Catalog = Catalog {
     described: None,
     indexes: "SELECT t.name, i.name, c.name FROM sqlite_schema t, pragma_index_list(t.name) i, pragma_index_info(i.name) c \
               WHERE t.name {names} AND t.type = 'table' AND c.seqno = 0 AND NOT i.partial",
-    // A column that is the number of the row has no index. Which order a column's texts have is in the words of its table alone.
+    // A column that is the number of the row has no index. One without a type may hold texts, too.
     unique_keys: Some(
         "SELECT t.name, '', c.name FROM sqlite_schema t, pragma_table_info(t.name) c \
          WHERE t.name {names} AND t.type = 'table' AND c.pk = 1 AND upper(c.type) = 'INTEGER' \
                AND NOT EXISTS (SELECT 1 FROM pragma_table_info(t.name) o WHERE o.pk > 1) \
                AND NOT EXISTS (SELECT 1 FROM pragma_index_list(t.name) i WHERE i.origin = 'pk') \
          UNION ALL SELECT t.name, i.name, c.name FROM sqlite_schema t, pragma_index_list(t.name) i, pragma_index_info(i.name) c \
-         WHERE t.name {names} AND t.type = 'table' AND i.\"unique\" AND NOT i.partial AND t.sql NOT LIKE '%collate%' \
+         WHERE t.name {names} AND t.type = 'table' AND i.\"unique\" AND NOT i.partial \
                AND NOT EXISTS (SELECT 1 FROM pragma_index_xinfo(i.name) x LEFT JOIN pragma_table_info(t.name) o ON o.name = x.name \
-                               WHERE x.key AND (x.coll <> 'BINARY' OR o.\"notnull\" IS NOT 1))",
+                               WHERE x.key AND (o.\"notnull\" IS NOT 1 OR o.type = '' OR (o.type NOT LIKE '%int%' \
+                                    AND (o.type LIKE '%char%' OR o.type LIKE '%clob%' OR o.type LIKE '%text%' OR o.type LIKE '%blob%'))))",
     ),
     foreign_keys: "SELECT t.name, f.\"from\", f.\"table\" FROM sqlite_schema t, pragma_foreign_key_list(t.name) f \
                    WHERE t.name {names} AND t.type = 'table'",

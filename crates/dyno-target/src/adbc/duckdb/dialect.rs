@@ -75,7 +75,6 @@ static CATALOG: Catalog = Catalog {
               UNION ALL SELECT table_name, constraint_name, constraint_column_names[1] FROM duckdb_constraints() \
               WHERE constraint_type IN ('PRIMARY KEY', 'UNIQUE') AND table_name {names} \
                     AND database_name = current_database() AND schema_name = current_schema()",
-    // Texts may be ordered by another collation than that of the key.
     unique_keys: Some(
         "SELECT table_name, constraint_index::VARCHAR, unnest(constraint_column_names) FROM duckdb_constraints() k \
          WHERE constraint_type IN ('PRIMARY KEY', 'UNIQUE') AND table_name {names} \

@@ -93,7 +93,11 @@ static CATALOG: Catalog = Catalog {
          WHERE table_schema = DATABASE() AND table_name {names} AND non_unique = 0 \
                AND NOT EXISTS (SELECT 1 FROM information_schema.statistics o \
                                WHERE o.table_schema = s.table_schema AND o.table_name = s.table_name \
-                                     AND o.index_name = s.index_name AND (o.nullable = 'YES' OR o.column_name IS NULL))",
+                                     AND o.index_name = s.index_name AND (o.nullable = 'YES' OR o.column_name IS NULL)) \
+               AND NOT EXISTS (SELECT 1 FROM information_schema.statistics o JOIN information_schema.columns c \
+                                    ON c.table_schema = o.table_schema AND c.table_name = o.table_name AND c.column_name = o.column_name \
+                               WHERE o.table_schema = s.table_schema AND o.table_name = s.table_name \
+                                     AND o.index_name = s.index_name AND c.collation_name IS NOT NULL)",
     ),
     foreign_keys: "SELECT table_name, column_name, referenced_table_name FROM information_schema.key_column_usage \
                    WHERE table_schema = DATABASE() AND table_name {names} AND referenced_table_name IS NOT NULL",

@@ -97,14 +97,14 @@ static CATALOG: Catalog = Catalog {
     unique_keys: Some(
         "SELECT c.relname, x.indexrelid::text, a.attname FROM pg_index x \
          JOIN pg_class c ON c.oid = x.indrelid \
-         CROSS JOIN LATERAL unnest(x.indkey::int2[], x.indcollation::oid[]) WITH ORDINALITY k (attnum, collation_id, place) \
+         CROSS JOIN LATERAL unnest(x.indkey::int2[]) WITH ORDINALITY k (attnum, place) \
          JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum \
          WHERE c.relname {names} AND pg_table_is_visible(c.oid) AND x.indisunique AND x.indisvalid \
                AND x.indpred IS NULL AND x.indexprs IS NULL AND (c.relkind = 'p' OR NOT c.relhassubclass) \
                AND k.place <= x.indnkeyatts \
-               AND NOT EXISTS (SELECT FROM unnest(x.indkey::int2[], x.indcollation::oid[]) WITH ORDINALITY o (attnum, collation_id, place) \
+               AND NOT EXISTS (SELECT FROM unnest(x.indkey::int2[]) WITH ORDINALITY o (attnum, place) \
                                JOIN pg_attribute b ON b.attrelid = c.oid AND b.attnum = o.attnum \
-                               WHERE o.place <= x.indnkeyatts AND (NOT b.attnotnull OR b.attcollation <> o.collation_id))",
+                               WHERE o.place <= x.indnkeyatts AND (NOT b.attnotnull OR b.attcollation <> 0))",
     ),
     foreign_keys: "SELECT c.relname, a.attname, r.relname FROM pg_constraint k \
                    JOIN pg_class c ON c.oid = k.conrelid JOIN pg_class r ON r.oid = k.confrelid \
