@@ -6,6 +6,7 @@
 pub mod benchmark;
 pub mod c_numbers;
 pub mod dataset;
+mod durable;
 pub mod events;
 pub mod family;
 mod limits;

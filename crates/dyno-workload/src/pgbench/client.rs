@@ -341,7 +341,7 @@ impl Client for ScriptClient {
         let Some(shared) = self.lent.take() else { return Step::Abort };
         let ran = self.resume(answer, request).and_then(|()| self.run(&shared, request));
         self.lent = Some(shared);
-        self.waits = matches!(ran, Ok(Step::Send | Step::Sleep(_)));
+        self.waits = matches!(ran, Ok(Step::Send | Step::SendCommit | Step::Sleep(_)));
         ran.unwrap_or_else(|Aborted { why }| {
             self.gave_up = Some(why);
             self.shared.aborted(self.identity.thread);
@@ -432,6 +432,11 @@ impl ScriptClient {
             Some(further) if sleeps => self.command + further,
             _ => self.command,
         }
+    }
+
+    /// Whether a transaction block was open behind the last answer.
+    pub(super) fn is_within(&self) -> bool {
+        self.status != TransactionStatus::Idle
     }
 
     /// After a failure that the client survives: no transaction block will be open, nor a pipeline.

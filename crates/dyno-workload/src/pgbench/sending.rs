@@ -60,7 +60,7 @@ impl ScriptClient {
             self.write_extended(sql, request);
             request.sync();
         }
-        Ok(Some(Step::Send))
+        Ok(Some(sql.durable.step(self.is_within())))
     }
 
     fn write_extended(&mut self, sql: &Sql, request: &mut Request<'_>) {
@@ -141,7 +141,13 @@ impl ScriptClient {
         };
         pipeline.ended = true;
         request.sync();
-        Ok(Step::Send)
+        let script = self.shared.scripts.get(self.script);
+        let sent = self.sent.commands.iter().filter_map(|at| script?.script.commands.get(*at));
+        let durable = sent.filter_map(|command| match &command.kind {
+            Kind::Sql(sql) => Some(sql.durable),
+            _ => None,
+        });
+        Ok(durable.max().unwrap_or_default().step(self.is_within()))
     }
 
     /// The text of the statement that failed, as it was sent, with `before` of the same request answered before it.

@@ -24,7 +24,7 @@ use crate::benchmark::{FailedQuery, NamedQuery, QueryUnderWay};
 
 pub use folder::{QueryFolder, QueryFolderError};
 pub(crate) use parameters::quoted_names;
-pub(crate) use text::{quoted, statements};
+pub(crate) use text::{kind, quoted, statements};
 
 use answers::{Answer, Answers};
 use failures::Failures;

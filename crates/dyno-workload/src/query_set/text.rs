@@ -56,7 +56,7 @@ pub(crate) fn statements(text: &str) -> Vec<String> {
 }
 
 /// What a statement does, as far as its words tell: what a function does that it calls is not known.
-pub(super) fn kind(statement: &str) -> QueryKind {
+pub(crate) fn kind(statement: &str) -> QueryKind {
     // Whether a backslash escapes a quote is known to the server alone: what writes by one reading may write.
     match [false, true].map(|it| kind_of(&pieces(statement, Syntax::ANY.with_backslashes(it)))) {
         [QueryKind::Read, other] => other,

@@ -1,6 +1,8 @@
 //! An SQL command: its text cut at the variables, as a query is sent in each of the modes.
 
 use super::names::{continues_name, starts_name};
+use crate::durable::Durable;
+
 use super::{Names, Operand, Protocol, Quote, Slot, Variables};
 
 /// One SQL command: what is sent in one request.
@@ -14,6 +16,8 @@ pub struct Sql {
     pub parameters: Box<[Slot]>,
     /// `\gset` or `\aset` after it.
     pub gset: Option<Gset>,
+    /// What it may have made durable where its answer does not come.
+    pub(crate) durable: Durable,
 }
 
 /// What `\gset` and `\aset` do with the columns of a result.
@@ -36,8 +40,13 @@ impl Sql {
 
     /// The same of texts and variables side by side.
     pub(super) fn of_pieces(pieces: Vec<Operand>, mode: Protocol) -> Option<Self> {
-        let nothing =
-            Self { pieces: Box::default(), text: Box::default(), parameters: Box::default(), gset: None };
+        let words = pieces.iter().map(|piece| match piece {
+            Operand::Text(text) => String::from_utf8_lossy(text),
+            Operand::Variable(_) | Operand::Quoted(..) => "0".into(),
+        });
+        let durable = Durable::of(&words.collect::<String>());
+        let (pieces_of_none, text, parameters) = (Box::default(), Box::default(), Box::default());
+        let nothing = Self { pieces: pieces_of_none, text, parameters, gset: None, durable };
         if mode == Protocol::Simple {
             return Some(Self { pieces: pieces.into(), ..nothing });
         }

@@ -603,11 +603,12 @@ fn a_query_that_runs_out_of_memory_is_told_and_the_others_go_on() {
 fn rows_in_the_order_of_a_key_do_not_tie() {
     let home = Home::new();
     let own = "CREATE TABLE keyed (id INTEGER PRIMARY KEY, a INTEGER NOT NULL, b INTEGER, c INTEGER NOT NULL, d INTEGER NOT NULL, v INTEGER, \
-             UNIQUE (a), UNIQUE (b), UNIQUE (c, d)); \
-             INSERT INTO keyed VALUES (1, 1, 1, 1, 1, 10), (2, 2, 2, 1, 2, 20), (3, 3, 3, 2, 1, 30)";
+             t VARCHAR(9) NOT NULL, UNIQUE (a), UNIQUE (b), UNIQUE (c, d), UNIQUE (t), UNIQUE (c, t)); \
+             INSERT INTO keyed VALUES (1, 1, 1, 1, 1, 10, 'a'), (2, 2, 2, 1, 2, 20, 'B'), (3, 3, 3, 2, 1, 30, 'c')";
     let queries: Vec<(String, String, bool)> =
-        [("id", true), ("a DESC", true), ("v, d, c", true), ("b", false), ("c", false), ("v", false)]
+        [("id", true), ("a DESC", true), ("v, d, c", true), ("t, a", true)]
             .iter()
+            .chain(&[("b", false), ("c", false), ("v", false), ("t", false), ("c, t", false)])
             .enumerate()
             .map(|(at, (order, expected))| {
                 (format!("q{at}"), format!("SELECT v FROM keyed k ORDER BY {order} LIMIT 2"), *expected)
@@ -721,6 +722,43 @@ fn a_query_that_may_have_written_when_its_server_was_lost_is_of_unknown_outcome(
         ("read", format!("SELECT {gone}"), [1, 0]),
     ] {
         assert_eq!(failed_and_unknown(&home, &target, name, &sql), expected, "{name}");
+    }
+}
+
+/// A script that ends its own session: by `dyno run`, by the front end of pgbench, and as a Lua script.
+#[test]
+fn a_script_that_may_have_written_when_its_server_was_lost_is_of_unknown_outcome() {
+    let Some(server) = shared() else { return };
+    let home = Home::new();
+    let target = database(&server, "script_outcomes");
+    value(&server, "script_outcomes", "CREATE TABLE seen (state text)");
+    let (port, name) = (server.address.port().to_string(), prefixed("script_outcomes"));
+    let write = "INSERT INTO seen SELECT 'x' WHERE pg_terminate_backend(pg_backend_pid())";
+    let read = "SELECT pg_terminate_backend(pg_backend_pid())";
+    for (what, statements, expected) in [
+        ("alone", &[write][..], [0, 1]),
+        ("before its COMMIT", &["BEGIN", write, "COMMIT"], [1, 0]),
+        ("a read", &[read], [1, 0]),
+    ] {
+        let totals = |report: &Report| {
+            ["failed", "unknown"].map(|count| report.stage()["totals"][count].as_u64().unwrap())
+        };
+        home.file("lost.sql", &format!("{};\n", statements.join(";\n")));
+        let run = ["run", "./lost.sql", "--target", &target, "--clients", "1", "--transactions", "1"];
+        let report = home.dyno(&[&run[..], &["--warm-up", "0s", "--json"]].concat()).report();
+        assert_eq!(totals(&report), expected, "{what}");
+
+        let pgbench = ["pgbench", "--dyno=full", "-n", "-t", "1", "-f", "lost.sql", "-h", "127.0.0.1", "-p"];
+        home.dyno(&[&pgbench[..], &[&port, "-U", "postgres", &name]].concat());
+        assert_eq!(totals(&home.report()), expected, "pgbench, {what}");
+
+        let queries: Vec<String> = statements.iter().map(|sql| format!("con:query([[{sql}]])")).collect();
+        let script = "function thread_init() con = sysbench.sql.driver():connect() end\nfunction event()\n";
+        home.file("lost.lua", &format!("{script}{}\nend\n", queries.join("\n")));
+        let at = [format!("--pgsql-port={port}"), format!("--pgsql-db={name}")];
+        let lua = ["sysbench", "./lost.lua", "--db-driver=pgsql", "--pgsql-host=127.0.0.1", &at[0], &at[1]];
+        home.dyno(&[&lua[..], &["--pgsql-user=postgres", "--events=1", "--time=0", "run"]].concat());
+        assert_eq!(totals(&home.report()), expected, "sysbench, {what}");
     }
 }
 

@@ -53,6 +53,8 @@ pub(super) struct LuaClient {
     preparing: Vec<u8>,
     /// Handles to forget with the next request on their connection.
     forgotten: Vec<(u16, u32)>,
+    /// The connections on which a transaction is open.
+    within: Vec<u16>,
 }
 
 /// Where the coroutine stands.
@@ -116,6 +118,7 @@ impl LuaClient {
             prepared: Vec::new(),
             preparing: Vec::new(),
             forgotten: Vec::new(),
+            within: Vec::new(),
         }
     }
 
@@ -135,6 +138,9 @@ impl LuaClient {
         };
         if let Some(refused) = self.refused.take() {
             return state.resume(seat, &LuaReply::Refused(&refused));
+        }
+        if let Some(answer) = answer {
+            self.note_status(answer.status);
         }
         match (wait, answer) {
             (Wait::Prepare { handle }, Some(answer)) => {
@@ -290,7 +296,12 @@ impl LuaClient {
             request.keep_rows();
         }
         self.waits = Some(wait);
-        if sent.commits { Step::SendCommit } else { Step::Send }
+        let is_within = self.within.contains(&self.connection);
+        if sent.commits || (sent.kind == QueryKind::Write && !is_within) {
+            Step::SendCommit
+        } else {
+            Step::Send
+        }
     }
 
     fn forget(&mut self, request: &mut Request<'_>) {
@@ -311,6 +322,15 @@ impl LuaClient {
     fn forget_all(&mut self) {
         let used = self.connection;
         self.forgotten.retain(|(connection, _)| *connection != used);
+    }
+
+    /// Whether a transaction is open on the connection in use.
+    fn note_status(&mut self, status: TransactionStatus) {
+        let used = self.connection;
+        self.within.retain(|connection| *connection != used);
+        if status != TransactionStatus::Idle {
+            self.within.push(used);
+        }
     }
 
     fn lost_connection(&self, message: &str) -> Refused {
@@ -424,6 +444,7 @@ impl Client for LuaClient {
 
     fn connected(&mut self, _took_ns: u64) {
         (self.online, self.connecting) = (true, false);
+        self.note_status(TransactionStatus::Idle);
         if std::mem::take(&mut self.reconnecting) {
             self.counters.reconnect();
         }
@@ -444,6 +465,7 @@ impl Client for LuaClient {
             }
             _ => error.message().to_owned(),
         };
+        self.note_status(failure.status);
         self.refused = Some(Refused {
             ignorable: self.shared.run.ignored.ignores(error),
             open: !self.shared.mysql && failure.status == TransactionStatus::Failed,
