@@ -68,6 +68,9 @@ pub struct Report {
     /// Servers that were others behind the load, or behind a hook between stages, than before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server_changes: Vec<event::ServerChanged>,
+    /// What servers counted; the findings of durability say what follows.
+    #[serde(skip)]
+    pub log_syncs: Vec<event::LogSyncs>,
     pub findings: Vec<event::Finding>,
     /// What to quote of each series, in their order.
     pub quotes: Vec<Quote>,
@@ -133,6 +136,7 @@ impl Report {
             Event::TargetLost(lost) => self.lost.push(Lost { at_s, lost: lost.clone() }),
             Event::NotDone(not_done) => self.not_done.push(not_done.clone()),
             Event::ServerChanged(changed) => self.server_changes.push(changed.clone()),
+            Event::LogSyncs(syncs) => self.log_syncs.push(syncs.clone()),
             Event::Finding(finding) => self.findings.push(finding.clone()),
             Event::Notice(notice) => self.notices.push(notice.clone()),
             Event::Finished(finished) => self.run.end(finished),

@@ -50,6 +50,7 @@ pub enum Event {
     TargetLost(TargetLost),
     NotDone(NotDone),
     ServerChanged(ServerChanged),
+    LogSyncs(LogSyncs),
     Finding(Finding),
     Notice(Notice),
     Finished(Finished),
@@ -108,6 +109,7 @@ impl Event {
             Self::TargetLost(_) => "target-lost",
             Self::NotDone(_) => "not-done",
             Self::ServerChanged(_) => "server-changed",
+            Self::LogSyncs(_) => "log-syncs",
             Self::Finding(_) => "finding",
             Self::Notice(_) => "notice",
             Self::Finished(_) => "finished",
@@ -909,6 +911,15 @@ pub struct ServerChange {
     /// The figures before it and behind it are of different things: the version, or whether a crash may lose what was
     /// acknowledged.
     pub decides: bool,
+}
+
+/// How often a target's server has synced its log, where it counts that: before all that dyno did there, and behind the load
+/// and a commit of dyno's own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LogSyncs {
+    pub target: String,
+    pub before: f64,
+    pub after: f64,
 }
 
 /// How much a finding weighs.

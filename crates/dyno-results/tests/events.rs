@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use dyno_results::event::{
     Arrival, Check, Cold, Data, Distribution, EarlierTime, Embedded, Event, Finding, Finished, Hook,
-    HookTime, Host, Interval, NotDone, Notice, Outcome, Pool, PrepareStep, Queries, QueriesRunning,
+    HookTime, Host, Interval, LogSyncs, NotDone, Notice, Outcome, Pool, PrepareStep, Queries, QueriesRunning,
     RunningQuery, Sample, ServerChanged, Setting, SettingFacts, Settings, Severity, Stage, StageFinished,
     StageKey, StageKind, Stamped, Started, Subject, Table, Target, TargetLost, TypeInterval,
 };
@@ -165,6 +165,7 @@ fn every_event() -> Vec<Event> {
             by_hook: false,
             changes: Vec::new(),
         }),
+        Event::LogSyncs(LogSyncs { target: text(), before: 1.0, after: 2.0 }),
         Event::Finding(Finding {
             code: text(),
             severity: Severity::Note,

@@ -69,21 +69,34 @@ fn judge_target(report: &Report, target: &Target) -> Option<Finding> {
                     .to_owned(),
             });
         }
-        let unknown = tables::unknown(report, &target.name);
-        if !unknown.is_empty() {
-            return Some(Finding {
+        let unknown = |why: String, advice: &str| {
+            Some(Finding {
                 code: "durability-unknown".to_owned(),
                 severity: Severity::Note,
                 subject: Subject::of_system(&target.name),
-                evidence: format!(
-                    "settings promise durability ({promised}), but it is not known whether all that was changed has a log: {}",
-                    list(&unknown)
-                ),
-                advice: "look whether these tables are logged, and compare with care".to_owned(),
-            });
+                evidence: format!("settings promise durability ({promised}), but {why}"),
+                advice: advice.to_owned(),
+            })
+        };
+        let tables = tables::unknown(report, &target.name);
+        if !tables.is_empty() {
+            let why = format!("it is not known whether all that was changed has a log: {}", list(&tables));
+            return unknown(why, "look whether these tables are logged, and compare with care");
         }
+        let seen = if reads_only(report, target) || facts.log_written_through {
+            ""
+        } else {
+            match syncs::counted(report, &target.name) {
+                Some(true) => "",
+                Some(false) => {
+                    let why = "the server counted no sync of its log in this run".to_owned();
+                    return unknown(why, "find out whether it syncs its log, and compare with care");
+                }
+                None => "; no counter shows whether the log was synced",
+            }
+        };
         let advice = "nothing to do; compare with durable results only";
-        let evidence = format!("settings promise durability: {}", facts.durable_by?);
+        let evidence = format!("settings promise durability: {promised}{seen}");
         ("durable", Severity::Note, evidence, advice.to_owned())
     };
     let details = facts.durability_details.join(", ");
@@ -98,11 +111,13 @@ fn judge_target(report: &Report, target: &Target) -> Option<Finding> {
 
 /// Reads pay nothing for durability, and their figures gain nothing from its absence.
 fn severity(report: &Report, target: &Target) -> Severity {
-    let reads_only = headlines(report)
-        .iter()
-        .filter(|(series, _)| series.target == target.name)
-        .all(|(_, result)| writes(result) == Some(false));
-    if reads_only { Severity::Note } else { Severity::Doubt }
+    if reads_only(report, target) { Severity::Note } else { Severity::Doubt }
+}
+
+fn reads_only(report: &Report, target: &Target) -> bool {
+    let headlines = headlines(report);
+    let mut of_target = headlines.iter().filter(|(series, _)| series.target == target.name);
+    of_target.all(|(_, result)| writes(result) == Some(false))
 }
 
 /// What is in memory is gone with the machine, whatever is synced. In runs of before the disk is known of the host alone, and

@@ -16,8 +16,8 @@ mod unpaired;
 use super::*;
 use crate::document::Percentiles;
 use crate::event::{
-    Embedded, Event, Finished, Host, Outcome, QueryFailure, ServerChange, ServerChanged, Severity, StageKind,
-    Table,
+    Embedded, Event, Finished, Host, LogSyncs, Outcome, QueryFailure, ServerChange, ServerChanged, Severity,
+    StageKind, Table,
 };
 use crate::fixture::{
     Fixture, FixtureStage, GIB, check, clean_fixture, clean_report, interval, resize, setting, wobble,
@@ -677,7 +677,7 @@ fn settings_alone_make_nothing_durable() {
         hold.resources.insert("wal_fsyncs_per_s".to_owned(), per_second);
         report
     };
-    for enough in [120.0, 500.0, 0.0] {
+    for enough in [120.0, 500.0] {
         must_find(&synced(enough), "durable", Severity::Note, &["settings promise"]);
     }
     let words = ["20 syncs of the log", "990 commits of 8 clients"];
@@ -689,6 +689,43 @@ fn settings_alone_make_nothing_durable() {
     must_find(&none, "durability-implausible", Severity::Doubt, &["0 syncs of the log"]);
     none.settings[0].facts.log_written_through = true;
     must_find(&none, "durable", Severity::Note, &[]);
+}
+
+#[test]
+fn a_server_that_counts_no_sync_in_a_whole_run_is_not_durable() {
+    let hold = |report: &mut Report, syncs: f64| {
+        let holds = report.stages.iter_mut().filter(|result| result.stage.kind == StageKind::Hold);
+        holds.for_each(|result| {
+            result.resources.insert("wal_fsyncs_per_s".to_owned(), syncs);
+        });
+    };
+    let of_run = |before: f64, after: f64| LogSyncs { target: "pg".to_owned(), before, after };
+    let without = clean_report();
+    must_find(&without, "durable", Severity::Note, &["no counter shows whether the log was synced"]);
+    // In no stage, and none in the run.
+    for syncs in [None, Some(of_run(7.0, 7.0))] {
+        let mut report = clean_report();
+        hold(&mut report, 0.0);
+        report.log_syncs.extend(syncs);
+        must_find(&report, "durability-unknown", Severity::Note, &["counted no sync of its log"]);
+        must_be_silent(&report, "durable");
+        must_be_silent(&report, "durability-implausible");
+        report.settings[0].facts.log_written_through = true;
+        must_find(&report, "durable", Severity::Note, &["are on"]);
+    }
+    // Stages too short to be read.
+    let mut report = clean_report();
+    report.log_syncs = vec![of_run(7.0, 7.0)];
+    must_find(&report, "durability-unknown", Severity::Note, &["counted no sync"]);
+    report.log_syncs = vec![of_run(7.0, 9.0)];
+    must_find(&report, "durable", Severity::Note, &["are on"]);
+    assert!(!found(&report, "durable").unwrap().evidence.contains("counter"));
+    // A counter that moves, and did not under the load.
+    hold(&mut report, 0.0);
+    must_find(&report, "durability-implausible", Severity::Doubt, &["0 syncs of the log"]);
+    // What was committed in so short a time may be counted later.
+    report.stages.iter_mut().for_each(|result| result.seconds = 2.0);
+    must_find(&report, "durable", Severity::Note, &["are on"]);
 }
 
 #[test]

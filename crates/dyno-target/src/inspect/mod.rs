@@ -22,7 +22,7 @@ pub use named::named_data;
 pub use place::ServerProcess;
 pub(crate) use postgres::literal;
 pub use sessions::{begins_without_autocommit, prepared_statements_left};
-pub use statistics::Statistics;
+pub use statistics::{Statistics, log_syncs, log_syncs_later};
 
 use crate::connection::{Connection, QueryError, TextRow};
 use crate::drivers;

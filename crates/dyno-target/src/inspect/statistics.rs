@@ -4,12 +4,17 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use super::inspector;
+use super::{inspector, known};
 use crate::connection::{Connection, QueryError, TextRow};
+use crate::interruption;
 
 /// The size of the database needs a look at each of its files, so it is read only this often.
 pub(super) const SIZE_EVERY: u64 = 10;
+/// Until then a commit is counted, if at all: PostgreSQL's sessions report once a second.
+const COUNTED_WITHIN: Duration = Duration::from_secs(3);
 /// Tables whose sizes are read; more would be more series than anybody reads.
 pub(super) const TABLES_MAX: usize = 24;
 
@@ -23,6 +28,11 @@ pub struct Statistics {
 /// Those of one kind of database.
 pub(crate) trait ReadStatistics: Debug + Send {
     fn read(&mut self, connection: &mut Connection) -> Result<BTreeMap<String, f64>, QueryError>;
+
+    /// Makes a commit that the log has to hold, and has the server count it soon; false where that would take a table.
+    fn commit(&mut self, _connection: &mut Connection) -> Result<bool, QueryError> {
+        Ok(false)
+    }
 }
 
 impl Statistics {
@@ -51,6 +61,47 @@ impl Statistics {
     /// What the server said.
     pub fn read(&mut self, connection: &mut Connection) -> Result<BTreeMap<String, f64>, QueryError> {
         self.source.read(connection)
+    }
+}
+
+/// How often the server has synced its log; `None` where it does not count that.
+///
+/// # Errors
+/// The session was lost.
+pub fn log_syncs(connection: &mut Connection) -> Result<Option<f64>, QueryError> {
+    connection.briefly(|connection| LogSyncCounter::prepare(connection)?.read(connection))
+}
+
+/// The same behind what was committed since there were `before`, and where that is as many, behind a commit of its own.
+///
+/// # Errors
+/// The session was lost.
+pub fn log_syncs_later(connection: &mut Connection, before: f64) -> Result<Option<f64>, QueryError> {
+    connection.briefly(|connection| {
+        let mut counter = LogSyncCounter::prepare(connection)?;
+        let mut now = counter.read(connection)?;
+        if now != Some(before) || !counter.0.source.commit(connection)? {
+            return Ok(now);
+        }
+        let given_up = Instant::now() + COUNTED_WITHIN;
+        while now == Some(before) && Instant::now() < given_up && !interruption::is_requested() {
+            thread::sleep(COUNTED_WITHIN / 30);
+            now = counter.read(connection)?;
+        }
+        Ok(now)
+    })
+}
+
+struct LogSyncCounter(Statistics);
+
+impl LogSyncCounter {
+    fn prepare(connection: &mut Connection) -> Result<Self, QueryError> {
+        Statistics::prepare(connection, &[]).map(Self)
+    }
+
+    fn read(&mut self, connection: &mut Connection) -> Result<Option<f64>, QueryError> {
+        let values = known(self.0.read(connection).map(Some))?;
+        Ok(values.and_then(|values| values.get("wal_fsyncs_total").copied()))
     }
 }
 

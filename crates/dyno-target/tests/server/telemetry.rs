@@ -222,6 +222,18 @@ fn of_versions(majors: RangeInclusive<u32>) {
     }
 }
 
+/// A server that syncs nothing counts nothing, whatever is committed.
+#[test]
+fn a_commit_of_dynos_own_shows_whether_syncs_are_counted() {
+    for (setting, counts) in [("fsync=on", true), ("fsync=off", false)] {
+        let Some(server) = Server::start(&[setting]) else { return };
+        let mut session = server.admin();
+        let before = inspect::log_syncs(&mut session).unwrap().expect("PostgreSQL counts them");
+        let after = inspect::log_syncs_later(&mut session, before).unwrap().unwrap();
+        assert_eq!(after > before, counts, "{setting}: {before} {after}");
+    }
+}
+
 fn check_version(major: u32, session: &mut Connection) {
     let mut statistics = Statistics::prepare(session, &names(&["pg_class"])).unwrap();
     let values = statistics.read(session).unwrap();

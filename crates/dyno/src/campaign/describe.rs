@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use dyno_results::event::{
-    Data, Embedded, Event, Host, Notice, ServerChange, ServerChanged, Setting, Settings, Target,
+    Data, Embedded, Event, Host, LogSyncs, Notice, ServerChange, ServerChanged, Setting, Settings, Target,
 };
 use dyno_target::connection::Connection;
 use dyno_target::host::Disk;
@@ -107,6 +107,8 @@ pub(crate) struct Description {
     process: Option<u32>,
     pub(crate) target: Target,
     settings: Settings,
+    /// How often the log was synced, where that is counted and tells something of durability.
+    log_syncs: Option<f64>,
 }
 
 impl Description {
@@ -135,7 +137,10 @@ impl Description {
         tell(Event::Target(target.clone()));
         let settings = inspect::settings(connection, name).map_err(failed("reading the settings"))?;
         tell(Event::Settings(settings.clone()));
-        Ok(Self { identity, process, target, settings })
+        let promised = settings.facts.durable_by.is_some() && !settings.facts.log_written_through;
+        let log_syncs = if promised { inspect::log_syncs(connection) } else { Ok(None) };
+        let log_syncs = log_syncs.map_err(failed("reading how often the log was synced"))?;
+        Ok(Self { identity, process, target, settings, log_syncs })
     }
 
     /// Whether the server reads its data files past the system's cache.
@@ -150,10 +155,17 @@ impl Description {
             .map_err(|source| Failure::Connect { url: url.clone(), source: Box::new(source) })
             .and_then(|mut connection| {
                 let subject = Described { name, server, url, embedded: None, remote: None, disk_kind: None };
-                Self::read(&mut connection, &subject, |_| {})
+                let now = Self::read(&mut connection, &subject, |_| {})?;
+                let failed = |source| Failure::query("reading how often the log was synced", url, source);
+                let later = |before| inspect::log_syncs_later(&mut connection, before).map_err(failed);
+                let syncs = self.log_syncs.filter(|_| now.log_syncs.is_some()).map(later).transpose()?;
+                Ok((now, syncs.flatten()))
             });
         match read {
-            Ok(now) => {
+            Ok((now, syncs)) => {
+                if let Some((before, after)) = self.log_syncs.zip(syncs) {
+                    stream.emit(Event::LogSyncs(LogSyncs { target: name.clone(), before, after }));
+                }
                 let is_another = now.process.zip(self.process).is_some_and(|(now, before)| now != before);
                 let restarted = is_another || !now.identity.is_same_server(&self.identity);
                 let changes = self.changes(&now);

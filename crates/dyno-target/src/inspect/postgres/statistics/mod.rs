@@ -59,6 +59,15 @@ impl ReadStatistics for PostgresStatistics {
         }
         Ok(values)
     }
+
+    fn commit(&mut self, connection: &mut Connection) -> Result<bool, QueryError> {
+        // A transaction of its own, because only one that has written to the log waits for it.
+        let sql = "SELECT pg_logical_emit_message(true, 'dyno', '')";
+        let committed = known(connection.query(sql).map(Some))?.is_some();
+        // Since 15.
+        known(connection.query("SELECT pg_stat_force_next_flush()").map(Some))?;
+        Ok(committed)
+    }
 }
 
 /// What is read each second. To understand and to plan it takes the server longer than to run it, so it is prepared.
