@@ -108,8 +108,8 @@ impl Merged {
             interval: Interval {
                 stage,
                 index: record.index,
-                start_ms: record.start_ns.saturating_sub(stage_start_ns) as f64 / 1e6,
-                driver_cpu_ms: vec![0.0; threads],
+                start_ns: record.start_ns.saturating_sub(stage_start_ns),
+                driver_cpu_ns: vec![0; threads],
                 drain: record.drain,
                 ..Interval::default()
             },
@@ -121,11 +121,11 @@ impl Merged {
         self.end_ns = self.end_ns.max(record.end_ns);
         let interval = &mut self.interval;
         interval.clients += record.clients;
-        if let Some(cpu_ms) = interval.driver_cpu_ms.get_mut(thread) {
-            *cpu_ms = record.cpu_ns as f64 / 1e6;
+        if let Some(cpu_ns) = interval.driver_cpu_ns.get_mut(thread) {
+            *cpu_ns = record.cpu_ns;
         }
         interval.reconnects += record.reconnects;
-        interval.lost_ms += record.lost_ns as f64 / 1e6;
+        interval.lost_ns += record.lost_ns;
         interval.backlog += record.backlog;
         interval.skipped += record.skipped;
         self.usage.is_pool |= record.pool.is_pool;
@@ -144,7 +144,7 @@ impl Merged {
     /// The interval; `None` for a drain in which nothing happened.
     pub(crate) fn finish(mut self) -> Option<Interval> {
         let ns = self.end_ns.saturating_sub(self.start_ns);
-        self.interval.duration_ms = ns as f64 / 1e6;
+        self.interval.duration_ns = ns;
         let usage = self.usage;
         self.interval.pool = (usage.is_pool && ns > 0).then(|| Pool {
             connections: usage.connections,

@@ -403,7 +403,7 @@ fn troubles_of_a_drain_and_lost_time_are_told() {
             interval.types[0].failed = 3;
             interval.drain = true;
             interval.reconnects = 3;
-            interval.lost_ms = 1400.0;
+            interval.lost_ns = 1_400_000_000;
         }
     }
     let text = render(&fold(&events), None, Terminal::plain(100));

@@ -106,13 +106,13 @@ impl Run {
         Interval {
             stage,
             index: second,
-            start_ms: f64::from(second) * 1000.0,
-            duration_ms: 1000.0,
+            start_ns: u64::from(second) * 1_000_000_000,
+            duration_ns: 1_000_000_000,
             clients: 64,
             types: vec![of_type],
-            driver_cpu_ms: vec![310.0, 305.0],
+            driver_cpu_ns: vec![310_000_000, 305_000_000],
             reconnects: 0,
-            lost_ms: 0.0,
+            lost_ns: 0,
             backlog: 0,
             generator: 0,
             skipped: 0,
@@ -193,6 +193,7 @@ fn stage(id: u32, target: &str) -> Stage {
         pass: false,
         query_set: false,
         fixed: false,
+        generators: 1,
         types: vec!["made-up".to_owned()],
     }
 }

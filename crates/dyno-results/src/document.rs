@@ -551,6 +551,9 @@ pub struct StageResult {
     pub not_begun: u64,
     /// Arrivals of an open load that were skipped because they were later than the plan allows.
     pub skipped: u64,
+    /// Seconds of which not all generators have told: what they did is in the totals, and no rate is of them.
+    #[serde(skip_serializing_if = "event::is_zero")]
+    pub incomplete_seconds: u32,
     /// Queries of a pass under way that have run for some seconds; empty once the stage has ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub running: Vec<event::RunningQuery>,

@@ -12,7 +12,7 @@ use clap::ValueEnum;
 use schemars::JsonSchema;
 
 use crate::answer::{Decimals, Kind};
-use crate::latency::Latency;
+use crate::latency::{Latency, add_to};
 use crate::plan::Plan;
 use crate::spec::RunSpec;
 
@@ -73,7 +73,7 @@ impl Stamped {
             _ => serde_json::from_str(body)?,
         };
         let times_ms = match &event {
-            Event::Interval(interval) => [interval.start_ms, interval.duration_ms],
+            Event::Interval(interval) => [interval.start_ns, interval.duration_ns].map(|ns| ns as f64 / 1e6),
             Event::StageFinished(finished) => [finished.seconds * 1000.0, finished.drain_s * 1000.0],
             _ => [0.0; 2],
         };
@@ -507,8 +507,19 @@ pub struct Stage {
     /// It is fixed work that one client does, whatever load is asked for.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub fixed: bool,
+    /// How many processes or machines produce its load.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub generators: u32,
     /// Names of the transaction types, indexed by [`TypeInterval::type_index`].
     pub types: Vec<String>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(number: &u32) -> bool {
+    *number == 1
 }
 
 /// Whether a number is left out when it is written.
@@ -555,20 +566,21 @@ pub struct Interval {
     pub stage: u32,
     /// 0, 1, 2, … within the stage.
     pub index: u32,
-    /// The process or machine that produced the load; 0 is the one that writes the run.
+    /// The process or machine that produced the load; 0 is the one that writes the run. Each of a stage's
+    /// [`Stage::generators`] has an interval of its own for each second of the stage.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub generator: u32,
-    /// Milliseconds since the stage started.
-    pub start_ms: f64,
-    pub duration_ms: f64,
+    /// Nanoseconds since the stage started.
+    pub start_ns: u64,
+    pub duration_ns: u64,
     /// Clients that were active at the interval's end.
     pub clients: u32,
     pub types: Vec<TypeInterval>,
-    /// CPU time of each driver thread in the interval, milliseconds.
-    pub driver_cpu_ms: Vec<f64>,
+    /// CPU time of each driver thread in the interval, nanoseconds.
+    pub driver_cpu_ns: Vec<u64>,
     pub reconnects: u64,
-    /// Client time lost to broken connections, milliseconds.
-    pub lost_ms: f64,
+    /// Client time lost to broken connections, nanoseconds.
+    pub lost_ns: u64,
     /// Arrivals of an open load that were due and not yet begun at the interval's end.
     pub backlog: u64,
     /// Arrivals that were skipped in the interval because they were later than the plan allows.
@@ -584,6 +596,32 @@ pub struct Interval {
     pub drain: bool,
 }
 
+impl Interval {
+    /// Adds what another generator did in the same second. Counts and latencies add exactly.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.start_ns = self.start_ns.min(other.start_ns);
+        self.duration_ns = self.duration_ns.max(other.duration_ns);
+        self.clients += other.clients;
+        for part in &other.types {
+            match self.types.iter_mut().find(|own| own.type_index == part.type_index) {
+                Some(own) => own.add(part),
+                None => self.types.push(part.clone()),
+            }
+        }
+        self.driver_cpu_ns.extend_from_slice(&other.driver_cpu_ns);
+        self.reconnects += other.reconnects;
+        self.lost_ns += other.lost_ns;
+        self.backlog += other.backlog;
+        self.skipped += other.skipped;
+        if let Some(pool) = &other.pool {
+            self.pool.get_or_insert_default().add(pool);
+        }
+        for (code, count) in &other.errors {
+            *self.errors.entry(code.clone()).or_default() += count;
+        }
+    }
+}
+
 /// The connections that virtual clients share, over one interval or one stage. Means are over time.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Pool {
@@ -591,10 +629,23 @@ pub struct Pool {
     pub connections: u32,
     /// Connections lent to a client.
     pub in_use_mean: f64,
+    /// Of several threads or generators the sum of each one's most: at most so many at one moment.
     pub in_use_max: u32,
     /// Clients that waited for a connection.
     pub waiting_mean: f64,
+    /// As `in_use_max`.
     pub waiting_max: u32,
+}
+
+impl Pool {
+    /// Adds the connections of another generator in the same second.
+    fn add(&mut self, other: &Self) {
+        self.connections += other.connections;
+        self.in_use_mean += other.in_use_mean;
+        self.in_use_max += other.in_use_max;
+        self.waiting_mean += other.waiting_mean;
+        self.waiting_max += other.waiting_max;
+    }
 }
 
 /// One transaction type's part of an interval. A transaction counts where it ended.
@@ -632,6 +683,25 @@ pub struct TypeInterval {
     /// The statements by what they did; `None` where the workload does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queries: Option<Queries>,
+}
+
+impl TypeInterval {
+    fn add(&mut self, other: &Self) {
+        self.done += other.done;
+        self.failed += other.failed;
+        self.unknown += other.unknown;
+        self.cancelled += other.cancelled;
+        self.retries += other.retries;
+        self.statements += other.statements;
+        self.service.merge(&other.service);
+        add_to(&mut self.response, other.response.as_ref());
+        add_to(&mut self.lag, other.lag.as_ref());
+        add_to(&mut self.wait, other.wait.as_ref());
+        add_to(&mut self.failed_service, other.failed_service.as_ref());
+        if let Some(queries) = &other.queries {
+            self.queries.get_or_insert_default().add(queries);
+        }
+    }
 }
 
 /// Statements by what they did, as sysbench counts them.

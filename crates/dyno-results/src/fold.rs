@@ -7,6 +7,7 @@ mod accompanied;
 pub(crate) mod block;
 mod limits;
 mod resources;
+pub(crate) mod seconds;
 mod series;
 mod sizes;
 mod stage;
@@ -77,8 +78,9 @@ impl Fold {
             }
             Event::Interval(interval) => {
                 if let Some(stage) = self.stages.get_mut(&interval.stage) {
-                    stage.add(interval);
-                    self.timelines.add(stage.stage(), stage.start_s(), interval);
+                    for second in stage.add(interval) {
+                        self.timelines.add(stage.stage(), stage.start_s(), &second);
+                    }
                 }
             }
             Event::QueriesRunning(running) => {
@@ -89,7 +91,9 @@ impl Fold {
             Event::Sample(sample) => self.telemetry.add(stamped.at_ms, sample),
             Event::StageFinished(finished) => {
                 if let Some(stage) = self.stages.get_mut(&finished.stage) {
-                    stage.finish(finished);
+                    for second in stage.end(finished) {
+                        self.timelines.add(stage.stage(), stage.start_s(), &second);
+                    }
                 }
             }
             Event::Finished(_) => self.finished = true,
@@ -166,7 +170,9 @@ impl Fold {
     pub(crate) fn percentiles_of(&self, event: &Event) -> Option<[f64; 3]> {
         match event {
             Event::Interval(interval) if !interval.drain => {
-                self.timelines.last_percentiles(self.stages.get(&interval.stage)?.stage())
+                // A part of a second has none.
+                let stage = self.stages.get(&interval.stage).filter(|stage| stage.stage().generators == 1)?;
+                self.timelines.last_percentiles(stage.stage())
             }
             Event::StageFinished(finished) => {
                 let result = self.stages.get(&finished.stage)?.result();

@@ -206,6 +206,7 @@ fn stage(arrival: Arrival) -> Stage {
         pass: true,
         query_set: true,
         fixed: true,
+        generators: 3,
         types: vec![],
     }
 }
@@ -215,8 +216,8 @@ fn interval() -> Interval {
     Interval {
         stage: 0,
         index: 0,
-        start_ms: 0.0,
-        duration_ms: 1000.0,
+        start_ns: 0,
+        duration_ns: 1_000_000_000,
         clients: 1,
         types: vec![TypeInterval {
             type_index: 0,
@@ -233,9 +234,9 @@ fn interval() -> Interval {
             failed_service: times(),
             queries: Some(Queries::default()),
         }],
-        driver_cpu_ms: vec![],
+        driver_cpu_ns: vec![],
         reconnects: 0,
-        lost_ms: 0.0,
+        lost_ns: 0,
         backlog: 0,
         generator: 1,
         skipped: 1,

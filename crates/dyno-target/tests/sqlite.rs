@@ -207,7 +207,7 @@ fn every_acknowledged_transaction_is_in_the_file() {
             intervals.iter().flat_map(|it| &it.types).filter_map(|it| it.queries).map(|it| it.writes).sum();
         assert_eq!(writes, 320);
         assert!(
-            intervals.iter().all(|interval| interval.driver_cpu_ms.is_empty()),
+            intervals.iter().all(|interval| interval.driver_cpu_ns.is_empty()),
             "the library's time is in it"
         );
         let sum = bank.connect(options).query_value::<u64>("SELECT sum(balance) FROM account").unwrap();

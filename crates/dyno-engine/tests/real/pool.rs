@@ -86,7 +86,7 @@ fn who_waits_for_a_connection_is_seen_waiting() {
     let enough = |intervals: &[Interval]| later(intervals).service.count() >= 100;
     let seen = run_until_enough(&mut engine, &plan, &mut |_| {}, enough);
     let load: Vec<Interval> = seen.intervals.iter().filter(|interval| !interval.drain).cloned().collect();
-    let whole = load.iter().skip(1).filter(|interval| interval.duration_ms == 1000.0);
+    let whole = load.iter().skip(1).filter(|interval| interval.duration_ns == 1_000_000_000);
     let pools: Vec<Pool> = whole.map(|interval| interval.pool.unwrap()).collect();
     assert!(!pools.is_empty());
     for pool in pools {
@@ -130,7 +130,7 @@ fn clients_that_think_need_few_connections() {
     let in_use_ms: f64 = seen
         .intervals
         .iter()
-        .filter_map(|interval| Some(interval.pool?.in_use_mean * interval.duration_ms))
+        .filter_map(|interval| Some(interval.pool?.in_use_mean * interval.duration_ns as f64 / 1e6))
         .sum();
     let types = seen.intervals.iter().flat_map(|interval| &interval.types);
     let service_ms: f64 =

@@ -75,12 +75,12 @@ fn intervals_are_seconds_without_gaps() {
     let mut engine = engine(&database, &["SELECT $1::int + $2::int"], config(2));
     let seen = run(&mut engine, &closed(2, for_ms(2500)));
     let load: Vec<_> = seen.intervals.iter().filter(|interval| !interval.drain).collect();
-    let durations: Vec<f64> = load.iter().map(|interval| interval.duration_ms).collect();
-    assert_eq!(durations, [1000.0, 1000.0, 500.0]);
+    let durations: Vec<u64> = load.iter().map(|interval| interval.duration_ns).collect();
+    assert_eq!(durations, [1_000_000_000, 1_000_000_000, 500_000_000]);
     assert!(load.iter().zip(0..).all(|(interval, index)| {
         interval.index == index
-            && interval.start_ms == f64::from(index) * 1000.0
-            && interval.driver_cpu_ms.len() == 2
+            && interval.start_ns == u64::from(index) * 1_000_000_000
+            && interval.driver_cpu_ns.len() == 2
     }));
 }
 

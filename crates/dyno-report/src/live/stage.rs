@@ -47,14 +47,11 @@ impl RunningStage {
     }
 
     pub(super) fn add(&mut self, interval: &Interval) {
-        self.fold.add(interval);
-        if interval.drain {
-            return;
-        }
+        let Some(interval) = self.fold.watch(interval).filter(|interval| !interval.drain) else { return };
         let times = interval.types.iter().map(|kind| kind.response.as_ref().unwrap_or(&kind.service));
         let latency = latency::sum(times);
         let done: u64 = interval.types.iter().map(|kind| kind.done).sum();
-        let seconds = interval.duration_ms / 1e3;
+        let seconds = interval.duration_ns as f64 / 1e9;
         self.last = Some(Moment {
             tps: if seconds > 0.0 { done as f64 / seconds } else { 0.0 },
             p50_us: latency.as_ref().and_then(|times| times.percentile_us(50.0)),

@@ -61,8 +61,8 @@ impl Load {
         Interval {
             stage: self.stage.id,
             index,
-            start_ms: f64::from(index) * 1e3,
-            duration_ms: 1e3,
+            start_ns: u64::from(index) * 1_000_000_000,
+            duration_ns: 1_000_000_000,
             clients: self.stage.clients,
             types: vec![TypeInterval {
                 type_index: 0,
@@ -76,9 +76,9 @@ impl Load {
                 wait: pool.map(|_| spread(wait_ns, done)),
                 ..TypeInterval::default()
             }],
-            driver_cpu_ms: vec![310.0, 290.0],
+            driver_cpu_ns: vec![310_000_000, 290_000_000],
             reconnects: 0,
-            lost_ms: 0.0,
+            lost_ns: 0,
             backlog: 0,
             generator: 0,
             skipped: 0,

@@ -222,6 +222,7 @@ impl Script<'_> {
             pass: false,
             query_set: false,
             fixed: false,
+            generators: 1,
             types: vec![self.outside(workload)],
         };
         self.key.step += u32::from(kind != StageKind::Hold);

@@ -10,6 +10,7 @@ use super::work;
 use crate::document::{Report, StageResult};
 use crate::event::{Event, StageKind, Stamped};
 use crate::fold::Fold;
+use crate::fold::seconds::Seconds;
 use crate::judge::judge;
 
 /// A run as a comparison takes it.
@@ -35,11 +36,19 @@ impl Evidence {
     }
 }
 
+/// A stage that has not ended.
+#[derive(Debug)]
+struct UnderWay {
+    generators: u32,
+    seconds: Seconds,
+    blocks: LatencyBlocks,
+}
+
 /// Evidence in the making: takes the events of one run in their order.
 #[derive(Debug, Default)]
 pub struct Gathering {
     fold: Fold,
-    under_way: BTreeMap<u32, LatencyBlocks>,
+    under_way: BTreeMap<u32, UnderWay>,
     spreads: BTreeMap<u32, LatencySpreads>,
 }
 
@@ -53,11 +62,13 @@ impl Gathering {
         self.fold.add(stamped);
         match &stamped.event {
             Event::StageStarted(stage) if stage.kind != StageKind::WarmUp => {
-                self.under_way.insert(stage.id, LatencyBlocks::default());
+                let (seconds, blocks) = (Seconds::default(), LatencyBlocks::default());
+                self.under_way.insert(stage.id, UnderWay { generators: stage.generators, seconds, blocks });
             }
             Event::Interval(interval) => {
-                if let Some(blocks) = self.under_way.get_mut(&interval.stage) {
-                    blocks.add(interval);
+                if let Some(stage) = self.under_way.get_mut(&interval.stage) {
+                    let closed = stage.seconds.add(stage.generators, interval);
+                    closed.iter().for_each(|second| stage.blocks.add(&second.interval));
                 }
             }
             Event::StageFinished(finished) => self.reduce(finished.stage),
@@ -78,7 +89,8 @@ impl Gathering {
     }
 
     fn reduce(&mut self, stage: u32) {
-        if let Some(blocks) = self.under_way.remove(&stage) {
+        if let Some(UnderWay { generators, mut seconds, mut blocks }) = self.under_way.remove(&stage) {
+            seconds.rest(generators).for_each(|second| blocks.add(&second.interval));
             self.spreads.insert(stage, blocks.spreads());
         }
     }

@@ -64,15 +64,15 @@ pub(super) struct LatencyBlocks {
     /// Full intervals in each block, and in the last one.
     per_block: usize,
     in_last: usize,
-    longest_ms: f64,
+    longest_ns: u64,
 }
 
 impl LatencyBlocks {
     pub(super) fn add(&mut self, interval: &Interval) {
         let times = interval.types.iter().map(|kind| kind.response.as_ref().unwrap_or(&kind.service));
         let times = latency::sum(times);
-        self.longest_ms = self.longest_ms.max(interval.duration_ms);
-        let full = !interval.drain && interval.duration_ms >= FULL_SHARE * self.longest_ms;
+        self.longest_ns = self.longest_ns.max(interval.duration_ns);
+        let full = !interval.drain && interval.duration_ns as f64 >= FULL_SHARE * self.longest_ns as f64;
         match self.blocks.last_mut() {
             Some(last) if !full || self.in_last < self.per_block => {
                 add_to(last, times.as_deref());

@@ -16,6 +16,7 @@ use super::stage::Sums;
 use super::telemetry::{self, Telemetry};
 use super::timeline::Timelines;
 use crate::document::{LoadColumns, PoolLoad};
+use crate::event::Interval;
 use crate::statistics::throughput::Slice;
 
 /// How far blocks of a fold have been made.
@@ -51,6 +52,9 @@ struct StageHead {
     slices: usize,
     /// The sums of all its intervals, as JSON by itself: of several blocks only the last need be understood.
     sums: String,
+    /// Intervals that are in no sum yet, because those of other generators are still to come.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    waiting: Vec<Interval>,
 }
 
 /// Counted up wherever a block means something else than before: a test says when.
@@ -96,6 +100,7 @@ impl Fold {
                 id: *id,
                 slices: slices.len(),
                 sums: serde_json::to_string(stage.sums())?,
+                waiting: stage.waiting().cloned().collect(),
             });
         }
         Ok(packed)
@@ -104,7 +109,7 @@ impl Fold {
     /// Takes in blocks of a run from its beginning, in their order. All other events up to where they end must have been
     /// taken in before. `None` where they make no sense: then this fold is of no use.
     pub(crate) fn add_blocks<'a>(&mut self, blocks: impl Iterator<Item = &'a [u8]>) -> Option<()> {
-        let mut sums: BTreeMap<u32, (String, Vec<Slice>)> = BTreeMap::new();
+        let mut sums: BTreeMap<u32, (String, Vec<Interval>, Vec<Slice>)> = BTreeMap::new();
         for block in blocks {
             let (length, rest) = block.split_first_chunk::<4>()?;
             let (head, numbers) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
@@ -117,18 +122,18 @@ impl Fold {
             for stream in head.streams {
                 self.telemetry.unpack(stream, &mut numbers)?;
             }
-            for StageHead { id, slices, sums: of_stage } in head.stages {
+            for StageHead { id, slices, sums: of_stage, waiting } in head.stages {
                 let (counts, seconds) = (numbers.take(slices)?, numbers.take(slices)?);
                 let known = sums.entry(id).or_default();
-                known.0 = of_stage;
-                known.1.extend(
+                (known.0, known.1) = (of_stage, waiting);
+                known.2.extend(
                     counts.zip(seconds).map(|(count, seconds)| Slice { count: count as u64, seconds }),
                 );
             }
         }
-        for (id, (text, slices)) in sums {
+        for (id, (text, waiting, slices)) in sums {
             let sums: Sums = serde_json::from_str(&text).ok()?;
-            self.stages.get_mut(&id)?.restore(sums, slices.into_iter());
+            self.stages.get_mut(&id)?.restore(sums, &waiting, slices.into_iter());
         }
         Some(())
     }
@@ -234,7 +239,7 @@ mod tests {
     use super::*;
     use crate::event::{Event, Stamped};
     use crate::event::{Pool, StageKind};
-    use crate::fixture::{Fixture, FixtureStage, clean_fixture, interval, saturated_ladder};
+    use crate::fixture::{Fixture, FixtureStage, clean_fixture, divided, interval, saturated_ladder};
     use crate::fnv1a;
 
     /// A ramp whose host is read, with all its counters.
@@ -296,6 +301,7 @@ mod tests {
     #[test]
     fn a_run_through_blocks_is_the_run() {
         same(&clean_fixture().events);
+        same(&divided(&clean_fixture().events));
         same(&ramp().events);
     }
 

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::seconds::{Second, Seconds};
 use super::sums::{StageLevels, StageSums};
 use crate::document::{Estimate, Percentiles, QueryResult, StageResult, Totals, TypeResult};
 use crate::event::{
-    Arrival, Interval, Pool, Queries, RunningQuery, Stage, StageFinished, StageKind, TypeInterval,
+    Arrival, Interval, Pool, Queries, RunningQuery, Stage, StageFinished, StageKind, TypeInterval, is_zero,
 };
 use crate::latency::{self, Latency, add_to};
 use crate::statistics::throughput::{self, Slice};
@@ -24,6 +25,7 @@ pub struct StageFold {
     slices: Vec<Slice>,
     /// Of all of them together.
     seconds: f64,
+    open: Seconds,
     /// Counts whatever happened to the stage.
     revision: u64,
     /// As they were told of last.
@@ -44,6 +46,11 @@ pub(super) struct Sums {
     thread_cpu_ms: Vec<f64>,
     /// Those of the drain included.
     skipped: u64,
+    /// Seconds of which not all generators have told, and what ended well in them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    incomplete_seconds: u32,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    done_in_incomplete: u64,
     last: StageLevels,
     /// The drain left out; `None` until an interval tells of one.
     pool: Option<PoolFold>,
@@ -88,6 +95,7 @@ impl StageFold {
             sums: Sums::default(),
             slices: Vec::new(),
             seconds: 0.0,
+            open: Seconds::default(),
             revision: 0,
             running: Vec::new(),
         }
@@ -116,23 +124,48 @@ impl StageFold {
     }
 
     /// Puts back what was kept of it: the sums as they were, and the intervals that have come since they last were.
-    pub(super) fn restore(&mut self, sums: Sums, slices: impl Iterator<Item = Slice>) {
+    pub(super) fn restore(&mut self, sums: Sums, waiting: &[Interval], slices: impl Iterator<Item = Slice>) {
         self.sums = sums;
+        waiting.iter().for_each(|interval| drop(self.open.add(self.stage.generators, interval)));
         self.slices.extend(slices);
         self.seconds = self.slices.iter().fold(0.0, |seconds, slice| seconds + slice.seconds);
         self.revision += 1;
     }
 
-    pub fn add(&mut self, interval: &Interval) {
+    /// Takes an interval in. The seconds that it closes.
+    pub(super) fn add<'a>(&mut self, interval: &'a Interval) -> Vec<Second<'a>> {
         self.revision += 1;
+        let closed = self.open.add(self.stage.generators, interval);
+        closed.iter().for_each(|second| self.close(second));
+        closed
+    }
+
+    fn close(&mut self, second: &Second<'_>) {
+        let interval = &*second.interval;
         self.sums.add(interval);
         // A drain has fewer and fewer clients at work: its rate is not that of the load.
-        if !interval.drain {
+        if interval.drain {
+            return;
+        }
+        if second.whole {
             let count = interval.types.iter().map(|of_type| of_type.done).sum();
-            let seconds = interval.duration_ms / 1000.0;
+            let seconds = interval.duration_ns as f64 / 1e9;
             self.slices.push(Slice { count, seconds });
             self.seconds += seconds;
+        } else {
+            self.sums.incomplete_seconds += 1;
+            self.sums.done_in_incomplete += interval.types.iter().map(|of_type| of_type.done).sum::<u64>();
         }
+    }
+
+    /// Adds an interval, for those who watch: what the last second came to that it closes.
+    pub fn watch(&mut self, interval: &Interval) -> Option<Interval> {
+        self.add(interval).pop().map(|second| second.interval.into_owned())
+    }
+
+    /// Intervals of seconds of which others are still to come.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = &Interval> {
+        self.open.waiting()
     }
 
     /// Takes in which queries go on.
@@ -141,12 +174,21 @@ impl StageFold {
         self.revision += 1;
     }
 
+    /// Takes its end in.
     pub fn finish(&mut self, finished: &StageFinished) {
+        drop(self.end(finished));
+    }
+
+    /// The same: the seconds that were left open.
+    pub(super) fn end(&mut self, finished: &StageFinished) -> Vec<Second<'static>> {
+        let rest: Vec<Second<'_>> = self.open.rest(self.stage.generators).collect();
+        rest.iter().for_each(|second| self.close(second));
         self.running.clear();
         self.finished = Some(finished.clone());
         self.revision += 1;
         // A ramp has hundreds of stages, and each some histograms of a quarter of a megabyte.
         self.sums.types.values_mut().for_each(TypeFold::shrink);
+        rest
     }
 
     #[must_use]
@@ -175,8 +217,12 @@ impl StageFold {
     pub(super) fn outline(&self) -> StageResult {
         let sums = &self.sums;
         let (seconds, done) = (self.seconds, sums.totals.done);
-        let mean =
-            Estimate { mean: done as f64 / seconds, half_width: None, samples: 0, effective_samples: None };
+        let mean = Estimate {
+            mean: self.done_in_whole_seconds() as f64 / seconds,
+            half_width: None,
+            samples: 0,
+            effective_samples: None,
+        };
         StageResult {
             accompanies: None,
             start_s: self.start_s(),
@@ -208,6 +254,7 @@ impl StageFold {
             clients_aborted: self.finished.as_ref().map_or(0, |finished| finished.clients_aborted),
             not_begun: self.finished.as_ref().map_or(0, |finished| finished.not_begun),
             skipped: sums.skipped,
+            incomplete_seconds: sums.incomplete_seconds,
             running: self.running.clone(),
             stage: self.stage.clone(),
         }
@@ -215,6 +262,10 @@ impl StageFold {
 
     fn type_name(&self, index: u16) -> String {
         self.stage.types.get(usize::from(index)).cloned().unwrap_or_else(|| format!("type {index}"))
+    }
+
+    fn done_in_whole_seconds(&self) -> u64 {
+        self.sums.totals.done - self.sums.done_in_incomplete
     }
 
     #[must_use]
@@ -231,7 +282,7 @@ impl StageFold {
     /// Transactions per second; `None` before the first interval.
     #[must_use]
     pub fn tps(&self) -> Option<f64> {
-        (self.seconds > 0.0).then(|| self.sums.totals.done as f64 / self.seconds)
+        (self.seconds > 0.0).then(|| self.done_in_whole_seconds() as f64 / self.seconds)
     }
 
     /// A percentile (0 to 100) of the response time, or of the service time where they are the same; microseconds.
@@ -269,7 +320,7 @@ impl Sums {
         self.totals.reconnects += interval.reconnects;
         self.skipped += interval.skipped;
         self.last = StageLevels { clients: interval.clients, backlog: interval.backlog, pool: interval.pool };
-        self.totals.lost_s += interval.lost_ms / 1000.0;
+        self.totals.lost_s += interval.lost_ns as f64 / 1e9;
         for (code, count) in &interval.errors {
             *self.errors.entry(code.clone()).or_default() += count;
         }
@@ -281,17 +332,18 @@ impl Sums {
         for queries in interval.types.iter().filter_map(|of_type| of_type.queries.as_ref()) {
             self.queries.get_or_insert_default().add(queries);
         }
-        self.add_driver_cpu(&interval.driver_cpu_ms);
+        self.add_driver_cpu(&interval.driver_cpu_ns);
         if let Some(pool) = &interval.pool {
-            self.pool.get_or_insert_default().add(pool, interval.duration_ms);
+            self.pool.get_or_insert_default().add(pool, interval.duration_ns as f64 / 1e6);
         }
     }
 
-    fn add_driver_cpu(&mut self, threads_ms: &[f64]) {
-        if self.thread_cpu_ms.len() < threads_ms.len() {
-            self.thread_cpu_ms.resize(threads_ms.len(), 0.0);
+    fn add_driver_cpu(&mut self, threads_ns: &[u64]) {
+        if self.thread_cpu_ms.len() < threads_ns.len() {
+            self.thread_cpu_ms.resize(threads_ns.len(), 0.0);
         }
-        for (sum, ms) in self.thread_cpu_ms.iter_mut().zip(threads_ms) {
+        for (sum, ns) in self.thread_cpu_ms.iter_mut().zip(threads_ns) {
+            let ms = *ns as f64 / 1e6;
             *sum += ms;
             self.driver_cpu_ms += ms;
         }

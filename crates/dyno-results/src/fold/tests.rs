@@ -7,7 +7,7 @@ use super::*;
 use crate::document::{Metric, NOT_FINISHED, SCHEMA, StageResult};
 use crate::event::{Interval, Outcome, Pool, Queries, Sample, StageKind};
 use crate::fixture::{
-    Fixture, FixtureStage, clean_fixture, clean_report, interval, saturated_ladder, wobble,
+    Fixture, FixtureStage, clean_fixture, clean_report, divided, interval, saturated_ladder, wobble,
 };
 use crate::latency::Latency;
 
@@ -79,7 +79,7 @@ fn a_drain_counts_for_everything_but_throughput() {
             interval.types[0].retries = 3;
             interval.errors.insert("40001".to_owned(), 5);
             interval.reconnects = 1;
-            interval.lost_ms = 250.0;
+            interval.lost_ns = 250_000_000;
         },
     );
     let stage = only_stage(&report);
@@ -190,20 +190,20 @@ fn an_interval_in_which_nothing_ended_has_no_latency() {
 
 #[test]
 fn the_rest_of_a_second_has_no_rate_and_what_is_all_of_a_stage_has_one() {
-    let last_for = |tps: &'static [u64], ms: f64| {
+    let last_for = |tps: &'static [u64], ms: u64| {
         let report = with_intervals(&FixtureStage::write(StageKind::Hold, 4, tps), |index, interval| {
             if index + 1 == tps.len() {
-                interval.duration_ms = ms;
+                interval.duration_ns = ms * 1_000_000;
             }
         });
         let load = report.timelines[0].load.clone();
         assert_eq!(load.p99_us.iter().flatten().count(), tps.len(), "its latencies are as known as any");
         (load.tps.last().copied().flatten(), load.failed_per_s.last().copied().flatten())
     };
-    assert_eq!(last_for(&[100, 100, 1], 4.0), (None, None));
-    assert_eq!(last_for(&[100, 100, 40], 499.0), (None, None));
-    assert_eq!(last_for(&[100, 100, 60], 600.0), (Some(100.0), Some(0.0)));
-    assert_eq!(last_for(&[30], 300.0), (Some(100.0), Some(0.0)));
+    assert_eq!(last_for(&[100, 100, 1], 4), (None, None));
+    assert_eq!(last_for(&[100, 100, 40], 499), (None, None));
+    assert_eq!(last_for(&[100, 100, 60], 600), (Some(100.0), Some(0.0)));
+    assert_eq!(last_for(&[30], 300), (Some(100.0), Some(0.0)));
 }
 
 /// A run of two streams: `oltp`, the first of them, goes up a ladder, and `reports` begins each stage before it.
@@ -438,6 +438,52 @@ const JSON_DOCUMENT: &str = include_str!("../../../../docs/json.md");
 /// Names that stand in backticks in the documentation.
 fn is_documented(name: &str) -> bool {
     JSON_DOCUMENT.contains(&format!("`{name}`")) || JSON_DOCUMENT.contains(&format!(".{name}`"))
+}
+
+/// The report without how many generators there were.
+fn without_generators(events: &[Stamped]) -> serde_json::Value {
+    let mut told = serde_json::to_value(fold(events)).unwrap();
+    for stage in told["stages"].as_array_mut().unwrap() {
+        stage.as_object_mut().unwrap().remove("generators");
+    }
+    told
+}
+
+#[test]
+fn what_several_generators_did_is_what_one_would_have_done() {
+    let mut over_a_pool = Fixture::started("2026-11-20-1");
+    let pool = Pool { connections: 4, in_use_mean: 3.5, in_use_max: 4, waiting_mean: 2.25, waiting_max: 5 };
+    let load = FixtureStage::write(StageKind::Hold, 10, &[100, 0, 7, 120]);
+    over_a_pool.play(&FixtureStage { pool: Some((pool, 300)), ..load });
+    over_a_pool.finish();
+    for fixture in [clean_fixture(), over_a_pool] {
+        assert_eq!(without_generators(&divided(&fixture.events)), without_generators(&fixture.events));
+    }
+}
+
+#[test]
+fn a_second_of_which_a_generator_has_not_told_has_no_rate() {
+    let mut fixture = Fixture::started("2026-11-20-1");
+    fixture.play(&FixtureStage::write(StageKind::Hold, 6, &[300; 20]));
+    fixture.finish();
+    let whole = fold(&fixture.events);
+    let without = |is_lost: fn(&Interval) -> bool| {
+        let mut events = divided(&fixture.events);
+        events.retain(|stamped| !matches!(&stamped.event, Event::Interval(interval) if is_lost(interval)));
+        fold(&events)
+    };
+    let one = without(|interval| (interval.generator, interval.index) == (1, 7));
+    let (stage, undivided) = (&one.stages[0], &whole.stages[0]);
+    assert_eq!((stage.incomplete_seconds, stage.totals.done), (1, undivided.totals.done - 100));
+    let mean = |result: &StageResult| result.throughput.unwrap().mean;
+    assert_eq!((mean(stage), mean(undivided)), (300.0, 300.0));
+    let load = &one.timelines[0].load;
+    assert_eq!((load.tps[7], load.tps.iter().flatten().count(), load.tps.len()), (None, 19, 20));
+    // A generator that is gone keeps nothing of the others back.
+    let gone = without(|interval| interval.generator == 2 && interval.index > 2);
+    let stage = &gone.stages[0];
+    assert_eq!((stage.incomplete_seconds, stage.totals.done), (17, 3 * 300 + 17 * 200));
+    assert_eq!(mean(stage), 300.0);
 }
 
 #[test]

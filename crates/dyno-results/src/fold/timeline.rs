@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use super::seconds::Second;
 use super::stage::response_differs;
 use super::telemetry::Telemetry;
 use crate::document::{LoadColumns, Percentiles, PoolLoad, Timeline};
@@ -24,14 +25,16 @@ impl Timelines {
     }
 
     /// Adds an interval of a stage that started `start_s` seconds after the run.
-    pub(super) fn add(&mut self, stage: &Stage, start_s: f64, interval: &Interval) {
+    pub(super) fn add(&mut self, stage: &Stage, start_s: f64, second: &Second<'_>) {
+        let interval = &*second.interval;
         // A drain is no load: its rate would show as a dip that the database did not cause.
-        if interval.drain || interval.duration_ms <= 0.0 {
+        if interval.drain || interval.duration_ns == 0 {
             return;
         }
+        let is_known = second.whole && is_full(interval);
         let load = self.load_mut(&stage.key.system, stage.key.stream);
-        let per_s = |count: u64| is_full(interval).then(|| count as f64 * 1000.0 / interval.duration_ms);
-        load.t_s.push(start_s + (interval.start_ms + interval.duration_ms / 2.0) / 1000.0);
+        let per_s = |count: u64| is_known.then(|| count as f64 * 1e9 / interval.duration_ns as f64);
+        load.t_s.push(start_s + (interval.start_ns as f64 + interval.duration_ns as f64 / 2.0) / 1e9);
         load.stage.push(stage.id);
         load.clients.push(interval.clients);
         load.tps.push(per_s(interval.types.iter().map(|of_type| of_type.done).sum()));
@@ -79,8 +82,8 @@ impl Timelines {
 /// The last interval of a stage ends when the stage does: a transaction in a few milliseconds would be drawn as hundreds a
 /// second. Those before it, which have one length, began with the stage.
 fn is_full(interval: &Interval) -> bool {
-    let full_ms = interval.start_ms / f64::from(interval.index.max(1));
-    interval.index == 0 || interval.duration_ms >= FULL_SHARE * full_ms
+    let full_ns = interval.start_ns as f64 / f64::from(interval.index.max(1));
+    interval.index == 0 || interval.duration_ns as f64 >= FULL_SHARE * full_ns
 }
 
 fn push_latency(load: &mut LoadColumns, latency: Option<&Latency>) {

@@ -373,7 +373,7 @@ fn a_damaged_event_is_named() {
 fn a_time_that_no_run_has_is_refused() {
     let events = clean_fixture().events;
     let interval = events.iter().position(|stamped| stamped.event.kind() == "interval").unwrap();
-    for change in ["body = json_set(body, '$.start_ms', 1e15)", "at_ms = 1000000000000000"] {
+    for change in ["body = json_set(body, '$.start_ns', 9000000000000000000)", "at_ms = 1000000000000000"] {
         let scratch = Scratch::new();
         let store = Store::open(scratch.file()).unwrap();
         write(&store, &events);

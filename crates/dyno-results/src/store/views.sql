@@ -104,9 +104,10 @@ CREATE VIEW interval AS
 SELECT run.name AS run,
        body ->> '$.stage' AS stage,
        body ->> '$.index' AS number,
+       coalesce(body ->> '$.generator', 0) AS generator,
        event.at_ms AS at_ms,
-       body ->> '$.start_ms' AS start_ms,
-       body ->> '$.duration_ms' AS duration_ms,
+       (body ->> '$.start_ns') / 1e6 AS start_ms,
+       (body ->> '$.duration_ns') / 1e6 AS duration_ms,
        body ->> '$.clients' AS clients,
        body ->> '$.drain' AS drain,
        coalesce(sum(type.value ->> '$.done'), 0) AS done,
@@ -114,7 +115,7 @@ SELECT run.name AS run,
        coalesce(sum(type.value ->> '$.unknown'), 0) AS unknown,
        coalesce(sum(type.value ->> '$.retries'), 0) AS retries,
        coalesce(sum(type.value ->> '$.statements'), 0) AS statements,
-       coalesce(sum(type.value ->> '$.done'), 0) * 1000.0 / nullif(body ->> '$.duration_ms', 0) AS tps,
+       coalesce(sum(type.value ->> '$.done'), 0) * 1e9 / nullif(body ->> '$.duration_ns', 0) AS tps,
        body ->> '$.p50_us' AS p50_us,
        body ->> '$.p90_us' AS p90_us,
        body ->> '$.p99_us' AS p99_us,
@@ -132,8 +133,13 @@ SELECT run,
        sum(done) * 1000.0 / nullif(sum(duration_ms), 0) AS tps,
        sum(done) AS done,
        sum(failed) AS failed
-FROM interval
-WHERE NOT drain
+FROM (
+    -- A second is as long whether one generator tells of it or several.
+    SELECT run, stage, number, sum(done) AS done, sum(failed) AS failed, max(duration_ms) AS duration_ms
+    FROM interval
+    WHERE NOT drain
+    GROUP BY run, stage, number
+)
 GROUP BY run, stage;
 
 -- Failed and retried statements, second by second.

@@ -158,6 +158,7 @@ impl Fixture {
             pass: false,
             query_set: false,
             fixed: false,
+            generators: 1,
             types: vec!["only".to_owned()],
         }));
         id
@@ -232,8 +233,8 @@ pub(crate) fn interval(load: &FixtureStage<'_>, stage: u32, index: usize, done: 
     Interval {
         stage,
         index: index as u32,
-        start_ms: index as f64 * 1000.0,
-        duration_ms: 1000.0,
+        start_ns: index as u64 * 1_000_000_000,
+        duration_ns: 1_000_000_000,
         clients: load.clients,
         types: vec![TypeInterval {
             type_index: 0,
@@ -250,15 +251,76 @@ pub(crate) fn interval(load: &FixtureStage<'_>, stage: u32, index: usize, done: 
             failed_service: None,
             queries: None,
         }],
-        driver_cpu_ms: vec![300.0, 250.0],
+        driver_cpu_ns: vec![300_000_000, 250_000_000],
         reconnects: 0,
-        lost_ms: 0.0,
+        lost_ns: 0,
         backlog: 0,
         generator: 0,
         skipped: 0,
         errors: BTreeMap::new(),
         pool: load.pool.map(|(pool, _)| pool),
         drain: false,
+    }
+}
+
+/// The run with what was done in each second divided among three generators, whose intervals come in no order.
+pub(crate) fn divided(events: &[Stamped]) -> Vec<Stamped> {
+    let mut divided: Vec<Stamped> = Vec::new();
+    let mut late: Option<Event> = None;
+    for stamped in events {
+        let parts = match &stamped.event {
+            Event::StageStarted(stage) => {
+                vec![Event::StageStarted(Stage { generators: 3, ..stage.clone() })]
+            }
+            Event::Interval(interval) => {
+                let [first, second, third] = [0, 1, 2].map(|at| Event::Interval(part(interval, at)));
+                [third, first].into_iter().chain(late.replace(second)).collect()
+            }
+            other => late.take().into_iter().chain([other.clone()]).collect(),
+        };
+        for event in parts {
+            divided.push(Stamped { seq: divided.len() as u64, at_ms: stamped.at_ms, event });
+        }
+    }
+    divided
+}
+
+/// What one of three generators did of an interval.
+fn part(whole: &Interval, generator: u32) -> Interval {
+    let share = |count: u64| count / 3 + u64::from(u64::from(generator) < count % 3);
+    let latency = |all: &Latency| {
+        let mut own = Latency::new();
+        all.buckets().for_each(|(ns, count)| own.record_n(ns, share(count)));
+        own
+    };
+    let of_type = |all: &TypeInterval| TypeInterval {
+        type_index: all.type_index,
+        done: share(all.done),
+        failed: share(all.failed),
+        unknown: share(all.unknown),
+        cancelled: share(all.cancelled),
+        retries: share(all.retries),
+        statements: share(all.statements),
+        service: latency(&all.service),
+        response: all.response.as_ref().map(latency),
+        lag: all.lag.as_ref().map(latency),
+        wait: all.wait.as_ref().map(latency),
+        failed_service: all.failed_service.as_ref().map(latency),
+        queries: all.queries,
+    };
+    let thread = whole.driver_cpu_ns.get(generator as usize);
+    Interval {
+        generator,
+        clients: share(whole.clients.into()) as u32,
+        types: whole.types.iter().map(of_type).collect(),
+        driver_cpu_ns: thread.copied().into_iter().collect(),
+        reconnects: share(whole.reconnects),
+        lost_ns: share(whole.lost_ns),
+        backlog: share(whole.backlog),
+        skipped: share(whole.skipped),
+        pool: whole.pool.map(|pool| if generator == 0 { pool } else { Pool::default() }),
+        errors: whole.errors.iter().map(|(code, count)| (code.clone(), share(*count))).collect(),
+        ..whole.clone()
     }
 }
 

@@ -336,7 +336,7 @@ impl<'a> Observer<'a> {
             Observation::Interval(interval) => {
                 interval.types.iter().for_each(|part| self.told.add(&of_type(part)));
                 if !interval.drain {
-                    self.seconds += interval.duration_ms / 1e3;
+                    self.seconds += interval.duration_ns as f64 / 1e9;
                 }
                 self.context.stream.emit(Event::Interval(interval));
             }
@@ -437,6 +437,7 @@ pub(crate) fn announced(subject: &StageSubject<'_>, order: &StageOrder, engine: 
         pass: subject.pass.is_some_and(|pass| order.end == End::TransactionsPerClient(pass)),
         query_set: subject.pass.is_some(),
         fixed: subject.fixed,
+        generators: 1,
         types: subject.types.to_vec(),
     }
 }

@@ -283,8 +283,8 @@ impl SysbenchRun<'_> {
         if let Observation::Interval(interval) = seen
             && !interval.drain
         {
-            let end_ms = interval.start_ms + interval.duration_ms;
-            self.backlog.set(interval.backlog, end_ms.round() as u64);
+            let end_ns = interval.start_ns + interval.duration_ns;
+            self.backlog.set(interval.backlog, (end_ns + 500_000) / 1_000_000);
         }
     }
 

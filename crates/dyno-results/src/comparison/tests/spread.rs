@@ -27,7 +27,7 @@ fn seconds(noise: &mut Noise, n: usize, phi: f64) -> LatencyBlocks {
         blocks: levels.iter().map(second).collect(),
         per_block: 1,
         in_last: 1,
-        longest_ms: 1000.0,
+        longest_ns: 1_000_000_000,
     }
 }
 
@@ -94,7 +94,7 @@ fn a_stall_that_holds_all_the_long_times_is_not_known_upwards() {
     let stalled = recorded([(1_000_000, 500), (900_000_000, 500)]);
     let mut blocks = vec![quiet; 20];
     blocks[10] = stalled;
-    let stage = LatencyBlocks { blocks, per_block: 1, in_last: 1, longest_ms: 1000.0 };
+    let stage = LatencyBlocks { blocks, per_block: 1, in_last: 1, longest_ns: 1_000_000_000 };
     let spreads = stage.spreads();
     assert_eq!(spreads.p50, Some(Spread { down: 0.0, up: 0.0, degrees: 19.0 }));
     assert_eq!(spreads.p99, None, "one second decided it");
@@ -108,13 +108,13 @@ fn a_long_stage_keeps_a_bounded_number_of_blocks() {
         Interval {
             stage: 0,
             index,
-            start_ms: f64::from(index) * 1000.0,
-            duration_ms: if drain { 20.0 } else { 1000.0 },
+            start_ns: u64::from(index) * 1_000_000_000,
+            duration_ns: if drain { 20_000_000 } else { 1_000_000_000 },
             clients: 1,
             types: vec![TypeInterval { done: 10, service, ..TypeInterval::default() }],
-            driver_cpu_ms: Vec::new(),
+            driver_cpu_ns: Vec::new(),
             reconnects: 0,
-            lost_ms: 0.0,
+            lost_ns: 0,
             backlog: 0,
             generator: 0,
             skipped: 0,

@@ -294,8 +294,8 @@ fn the_driver_at_its_own_bound_is_named() {
     let mut fixture = Fixture::started("2026-11-20-1");
     saturated_ladder(&mut fixture, |_, _| {});
     for stamped in &mut fixture.events {
-        if let Stamped { event: Event::Interval(Interval { driver_cpu_ms, .. }), .. } = stamped {
-            *driver_cpu_ms = vec![980.0, 100.0];
+        if let Stamped { event: Event::Interval(Interval { driver_cpu_ns, .. }), .. } = stamped {
+            *driver_cpu_ns = vec![980_000_000, 100_000_000];
         }
     }
     let saturation = fold(&fixture.events).series[0].saturation.clone().unwrap();

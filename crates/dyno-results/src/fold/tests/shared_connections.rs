@@ -24,7 +24,7 @@ fn a_pool_is_told_over_time_and_without_its_drain() {
         let pool = interval.pool.as_mut().unwrap();
         if index == 1 {
             (pool.in_use_mean, pool.waiting_max) = (4.0, 30);
-            interval.duration_ms = 3000.0;
+            interval.duration_ns = 3_000_000_000;
         }
         if index == 3 {
             pool.in_use_max = 99;

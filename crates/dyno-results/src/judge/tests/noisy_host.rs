@@ -237,7 +237,7 @@ fn short(count: usize, ms: u64, change: impl Fn(&mut crate::event::Stage, usize)
                 change(stage, stages);
                 stages += 1;
             }
-            Event::Interval(interval) => interval.duration_ms = ms as f64,
+            Event::Interval(interval) => interval.duration_ns = ms * 1_000_000,
             Event::StageFinished(finished) => finished.seconds = ms as f64 / 1000.0,
             Event::Sample(_) => return sampled_s.replace(stamped.at_ms / 1000) != Some(stamped.at_ms / 1000),
             _ => {}
