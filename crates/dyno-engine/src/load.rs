@@ -97,7 +97,7 @@ impl Load {
             _ => session.overhear(&mut self.io),
         };
         if let Err(error) = handled {
-            self.follow(Some((index, Next::Lost(error))), now_ns());
+            self.follow(Some((index, Next::lost(error))), now_ns());
         }
     }
 
@@ -228,7 +228,7 @@ impl Load {
             Ok(received) => return received,
             Err(error) => {
                 self.read_ns = now_ns();
-                Next::Lost(error)
+                Next::lost(error)
             }
         };
         self.follow(Some((index, next)), self.read_ns);
@@ -282,7 +282,7 @@ impl Load {
                     self.timers.set(session, ended_ns);
                 }
                 Next::GivenUp { hangs_up } => self.give_up(index, hangs_up, now),
-                Next::Lost(error) => self.lost(index, error, now),
+                Next::Lost(error) => self.lost(index, *error, now),
             }
         }
     }

@@ -287,7 +287,7 @@ impl LoadThread {
             return self.end_stage(true, now);
         }
         for index in self.limit.cancel_late(&mut self.load.sessions, now) {
-            self.load.follow(Some((index, Next::Lost(SessionError::NotStopped))), now);
+            self.load.follow(Some((index, Next::lost(SessionError::NotStopped))), now);
         }
         let Some(stage) = &mut self.load.stage else { return };
         if let Some((before, clients)) = stage.new_clients(&self.load.connector.share, now) {
@@ -421,7 +421,7 @@ impl LoadThread {
                     |it: &Transaction| if it.commit_in_flight { Outcome::Unknown } else { Outcome::Dropped };
                 self.load.turn(index, now).end(unknown);
             } else {
-                self.load.follow(Some((index, Next::Lost(SessionError::NotDrained))), now);
+                self.load.follow(Some((index, Next::lost(SessionError::NotDrained))), now);
             }
         }
     }

@@ -43,8 +43,15 @@ pub(crate) enum Next {
     Ended { sent: bool, now: u64 },
     /// It has ended, and its client gives up; its connections are closed unless they can serve others.
     GivenUp { hangs_up: bool },
-    /// Its connection broke.
-    Lost(SessionError),
+    /// Its connection broke. In a box, because every transaction passes a value of this type on.
+    Lost(Box<SessionError>),
+}
+
+impl Next {
+    #[cold]
+    pub(crate) fn lost(error: SessionError) -> Self {
+        Self::Lost(Box::new(error))
+    }
 }
 
 /// A session whose transaction is moved on at a time.
@@ -96,7 +103,7 @@ impl Turn<'_> {
                 self.recovered(reaction)
             }
             // A transaction that cannot be ended leaves the connection of no use.
-            (SessionState::Recovering(_), Some(error)) => Next::Lost(SessionError::Server(error)),
+            (SessionState::Recovering(_), Some(error)) => Next::lost(SessionError::Server(error)),
             (_, Some(error)) => self.statement_failed(error, load_goes_on),
             (_, None) => {
                 let answer = self.session.connection.answer();
@@ -119,7 +126,7 @@ impl Turn<'_> {
             let sent = request.sent;
             let (Step::Use(number) | Step::Disconnect(number)) = step else { break (step, sent) };
             if let Err(error) = session.switch_to(number, &mut io.poller) {
-                return Next::Lost(error);
+                return Next::lost(error);
             }
             if step == Step::Disconnect(number) {
                 session.hang_up(&mut io.poller);
@@ -143,7 +150,7 @@ impl Turn<'_> {
                 transaction.commit_in_flight = step == Step::SendCommit;
                 session.state = SessionState::Waiting;
                 session.connection.request_ns = *now;
-                session.connection.request(sent, io).map_or_else(Next::Lost, |()| Next::Answer)
+                session.connection.request(sent, io).map_or_else(Next::lost, |()| Next::Answer)
             }
             Step::Send | Step::SendCommit => {
                 recorder.tell(SessionError::EmptyRequest);
@@ -152,7 +159,7 @@ impl Turn<'_> {
             Step::Connect(number) | Step::Use(number) => {
                 transaction.reconnected = true;
                 if let Err(error) = session.switch_to(number, &mut io.poller) {
-                    return Next::Lost(error);
+                    return Next::lost(error);
                 }
                 session.hang_up(&mut io.poller);
                 Next::Connection(*now)
@@ -270,7 +277,7 @@ impl Turn<'_> {
                 session.state = SessionState::Recovering(reaction);
                 // It has the time of a statement for itself.
                 session.connection.request_ns = now;
-                session.connection.request(sent, io).map_or_else(Next::Lost, |()| Next::Answer)
+                session.connection.request(sent, io).map_or_else(Next::lost, |()| Next::Answer)
             }
             _ => Turn { rules, session, io, recorder, now }.recovered(reaction),
         }
