@@ -68,6 +68,7 @@ pub fn close_statement(out: &mut Vec<u8>, name: &str) {
 }
 
 /// Ends a pipeline: the server commits what it began for it and answers with `ReadyForQuery`.
+#[inline]
 pub fn sync(out: &mut Vec<u8>) {
     out.extend_from_slice(b"S\0\0\0\x04");
 }
@@ -157,9 +158,8 @@ pub struct BindWriter<'o> {
 impl<'o> BindWriter<'o> {
     #[inline]
     pub fn new(out: &'o mut Vec<u8>, portal: &str, statement: &str) -> Self {
-        out.push(b'B');
-        let length_at = out.len();
-        out.extend_from_slice(&[0; 4]);
+        out.extend_from_slice(b"B\0\0\0\0");
+        let length_at = out.len() - 4;
         string(out, portal);
         string(out, statement);
         // No format codes: every parameter is text.
@@ -213,12 +213,14 @@ fn named(out: &mut Vec<u8>, tag: u8, kind: u8, name: &str) {
     });
 }
 
+#[inline]
 fn message(out: &mut Vec<u8>, tag: u8, body: impl FnOnce(&mut Vec<u8>)) {
     out.push(tag);
     framed(out, body);
 }
 
 /// Writes `body` behind a length that counts itself.
+#[inline]
 fn framed(out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
     let length_at = out.len();
     out.extend_from_slice(&[0; 4]);
@@ -226,6 +228,7 @@ fn framed(out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
     close_frame(out, length_at);
 }
 
+#[inline]
 fn close_frame(out: &mut [u8], length_at: usize) {
     let length = length(out.len() - length_at);
     out[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
@@ -241,6 +244,7 @@ pub(crate) fn string(out: &mut Vec<u8>, text: impl AsRef<[u8]>) {
     out.push(0);
 }
 
+#[inline]
 fn length(bytes: usize) -> i32 {
     i32::try_from(bytes).unwrap_or(i32::MAX)
 }
