@@ -32,11 +32,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let connect_s = started.elapsed().as_secs_f64();
 
     let plan = StageOrder::closed(clients, End::Duration(Duration::from_secs_f64(seconds)));
-    let (mut done, mut cpu_ms, mut service) = (0, 0.0, Latency::new());
+    let (mut done, mut cpu_ns, mut service) = (0, 0, Latency::new());
     let mut error = None;
     let outcome = engine.run_stage(&plan, &stop, &mut |observation| match observation {
         Observation::Interval(interval) if !interval.drain => {
-            cpu_ms += interval.driver_cpu_ms.iter().sum::<f64>();
+            cpu_ns += interval.driver_cpu_ns.iter().sum::<u64>();
             for kind in &interval.types {
                 done += kind.done;
                 service.merge(&kind.service);
@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!(
         "{{\"tps\": {:.1}, \"cpu_us\": {:.4}, \"connect_s\": {connect_s:.3}, \"memory_bytes\": {}, \"p50_us\": {}}}",
         done as f64 / outcome.seconds,
-        cpu_ms * 1e3 / done as f64,
+        cpu_ns as f64 / 1e3 / done as f64,
         memory_bytes()?,
         service.percentile_ns(50.0).unwrap_or(0) / 1000,
     );
