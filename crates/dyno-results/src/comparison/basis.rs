@@ -3,6 +3,7 @@
 use super::document::{Basis, BasisUnit};
 use super::side::{Member, Picked, Side};
 use crate::document::{Report, StageResult};
+use crate::event::StageKind;
 use crate::format;
 use crate::headline::Demand;
 use crate::words::{command_line, list};
@@ -35,14 +36,15 @@ pub(super) fn pairs<'a>(base: &Picked<'a>, other: &Picked<'a>) -> Option<[Picked
     Some([Picked(vec![(of_base, base)]), Picked(vec![(of_other, other)])])
 }
 
-/// Whether both stages ran to their end, under the same load and at the same place of a phase in which systems take turns.
+/// Whether both stages ran to their end, under the same load and at the same place of a phase in which systems take turns. Holds
+/// may each be at the peak of their own system: how much each can do is the same question, and latencies are set aside elsewhere.
 fn are_pair(report: &Report, one: &StageResult, other: &StageResult) -> bool {
     let phase = report.run.resolved.phases.get(one.stage.key.phase as usize);
     phase.is_none_or(|phase| !phase.together)
         && (one.complete && other.complete)
         && one.stage.key.is_counterpart(&other.stage.key)
         && one.stage.kind == other.stage.kind
-        && Demand::of(&one.stage) == Demand::of(&other.stage)
+        && (one.stage.kind == StageKind::Hold || Demand::of(&one.stage) == Demand::of(&other.stage))
 }
 
 fn runs<'a>(picked: &Picked<'a>) -> Vec<&'a str> {

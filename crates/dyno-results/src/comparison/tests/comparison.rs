@@ -378,6 +378,24 @@ fn a_stage_without_its_counterpart_is_in_no_pair() {
 }
 
 #[test]
+fn holds_at_each_ones_own_peak_are_pairs_whose_latencies_are_set_aside() {
+    let sides = two_targets_with(&["pg", "my", "my", "pg"], |event| {
+        if let Event::StageStarted(stage) = event
+            && stage.key.system == "my"
+            && stage.kind == StageKind::Hold
+        {
+            stage.clients = 16;
+        }
+    });
+    let series = compare(&sides, 0).unwrap().series.remove(0);
+    assert_eq!((series.basis.unit, series.basis.in_turn), (BasisUnit::Pairs, true), "{}", series.basis.text);
+    assert!(!series.sections[0].same_load);
+    let ratio = |key| row(&series.sections[0], key).cells[1].ratio.unwrap();
+    assert!(ratio("throughput").interval.is_some());
+    assert_eq!(ratio("p99").verdict, Verdict::OtherLoad);
+}
+
+#[test]
 fn rungs_of_other_loads_are_no_pairs_whatever_their_place() {
     let mut fixture = clean_fixture();
     fixture.events.retain(|stamped| !matches!(stamped.event, Event::Finished(_)));
