@@ -24,7 +24,7 @@ use self::alive::Alive;
 use self::backlog::Backlog;
 pub use self::backlog::Gap;
 use self::blocks::Written;
-use self::checksum::{fits, of_run};
+use self::checksum::of_run;
 pub use self::error::StoreError;
 use self::percentiles::body_of;
 pub use self::tail::{RawEvent, RunState};
@@ -359,7 +359,7 @@ fn run_summary(row: &rusqlite::Row<'_>) -> rusqlite::Result<RunSummary> {
     for (index, column) in (8..).zip(&mut columns) {
         *column = row.get_ref(index)?.as_bytes_or_null()?;
     }
-    let as_written = fits(row.get(7)?, || of_run(&name, columns));
+    let as_written = row.get(7) == Ok(of_run(&name, columns));
     let text = |column: Option<&[u8]>| column.map(|text| String::from_utf8_lossy(text).into_owned());
     let [started_at, outcome, reason, content] = columns.map(text);
     let content = content.and_then(|text| serde_json::from_str(&text).ok());

@@ -3,7 +3,7 @@
 
 use rusqlite::params;
 
-use super::checksum::{fits, of_block, of_rare};
+use super::checksum::{of_block, of_rare};
 use super::{RunWriter, Store, StoreError};
 use crate::fold::Fold;
 use crate::fold::block::{FORMAT, Marks};
@@ -71,7 +71,7 @@ struct Block {
     /// Of the last event that is in it.
     seq: i64,
     content: Vec<u8>,
-    checksum: Option<i64>,
+    checksum: i64,
 }
 
 impl Store {
@@ -83,7 +83,7 @@ impl Store {
         let Some(Block { seq: last, .. }) = blocks.last() else { return Ok((Fold::new(), None)) };
         let (mut fold, mut rare) = (Fold::new(), Vec::new());
         self.read_rows(&name, RARE, params![name, last], |raw| {
-            rare.push((raw.seq.cast_signed(), raw.checksum.unwrap_or_default()));
+            rare.push((raw.seq.cast_signed(), raw.checksum));
             fold.add(&raw.read(&name)?);
             Ok(())
         })?;
@@ -120,7 +120,7 @@ impl Store {
             while let Some((_, event)) = rare.next_if(|(of_event, _)| of_event <= seq) {
                 rare_sum = of_rare(run, rare_sum, *event);
             }
-            if !fits(*checksum, || of_block(run, [before, *seq, FORMAT], rare_sum, content)) {
+            if *checksum != of_block(run, [before, *seq, FORMAT], rare_sum, content) {
                 let (path, run) = (self.path.clone(), run.to_owned());
                 return Err(StoreError::BlockChanged { path, run, seq: *seq });
             }

@@ -1,6 +1,6 @@
 //! Checksums of rows (CRC-32): figures are computed from what is stored, and a number that has changed since is still a number.
 //! Each covers what the row says, whose run it is, and where it and the row before it stand, so that a row is not taken for
-//! another and a missing one is noticed. Runs of a dyno that stored none have null in their place, and are not checked.
+//! another and a missing one is noticed.
 
 use flate2::Crc;
 
@@ -23,11 +23,6 @@ pub(super) fn of_event(run: &str, before: i64, seq: i64, at_ms: i64, [kind, body
 /// Of a row of the table of runs: its columns `started_at`, `outcome`, `reason` and `summary`.
 pub(super) fn of_run(run: &str, columns: [Option<&[u8]>; 4]) -> i64 {
     checksum(run, &[], &columns.map(Option::unwrap_or_default))
-}
-
-/// True where a row is as it was written, or has no checksum.
-pub(super) fn fits(stored: Option<i64>, of_row: impl FnOnce() -> i64) -> bool {
-    stored.is_none_or(|stored| stored == of_row())
 }
 
 /// Of what the rare events of a run are, up to one more of them: 0 for none.

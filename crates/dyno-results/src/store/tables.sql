@@ -8,7 +8,7 @@ CREATE TABLE run (
     outcome TEXT,                  -- complete, incomplete; NULL while it goes on, and where it was killed
     reason TEXT,                   -- why it is incomplete
     summary TEXT NOT NULL,         -- JSON: command, targets, throughput of each series
-    checksum INTEGER,              -- of the row; NULL in each table where a dyno before version 4 stored it
+    checksum INTEGER NOT NULL,     -- of the row
     UNIQUE (day, number)
 ) STRICT;
 
@@ -19,7 +19,7 @@ CREATE TABLE event (
     at_ms INTEGER NOT NULL,        -- milliseconds since the run started
     kind TEXT NOT NULL,            -- started, target, stage-started, interval, sample, ...
     body TEXT NOT NULL,            -- the event as JSON
-    checksum INTEGER,              -- of the row, and of where the one before it stands
+    checksum INTEGER NOT NULL,     -- of the row, and of where the one before it stands
     PRIMARY KEY (run_id, seq)
 ) STRICT;
 
@@ -32,6 +32,6 @@ CREATE TABLE block (
     seq INTEGER NOT NULL,          -- the last event that is in it
     format INTEGER NOT NULL,       -- who knows another one reads the events
     content BLOB NOT NULL,
-    checksum INTEGER,              -- of the row, of where the one before it stands, and of the rare events up to it
+    checksum INTEGER NOT NULL,     -- of the row, of where the one before it stands, and of the rare events up to it
     PRIMARY KEY (run_id, seq)
 ) STRICT;

@@ -4,7 +4,7 @@
 
 use rusqlite::{OptionalExtension as _, Params, Row, params};
 
-use super::checksum::{fits, of_event};
+use super::checksum::of_event;
 use super::{Store, StoreError, alive};
 use crate::event::Stamped;
 
@@ -15,7 +15,7 @@ pub struct RunState {
     pub name: String,
     /// Differs where a name was given to another run since; so does `first`, where that got the number of the first one too.
     pub identity: i64,
-    /// The first event's checksum; `None` before it, and of runs without checksums.
+    /// The first event's checksum; `None` before it.
     pub first: Option<i64>,
     /// `seq` of the last event; `None` before the first.
     pub last_seq: Option<u64>,
@@ -32,8 +32,7 @@ pub struct RawEvent<'a> {
     pub kind: &'a str,
     /// A JSON object: `{"event":"interval",…}`.
     pub body: &'a str,
-    /// `None` where a dyno stored it that knew none.
-    pub(super) checksum: Option<i64>,
+    pub(super) checksum: i64,
 }
 
 impl<'a> RawEvent<'a> {
@@ -42,7 +41,7 @@ impl<'a> RawEvent<'a> {
         let (seq, at_ms, checksum): (i64, i64, _) = (row.get(0)?, row.get(1)?, row.get(4)?);
         let [kind, body] = [row.get_ref(2)?, row.get_ref(3)?];
         let texts = [kind.as_bytes()?, body.as_bytes()?];
-        if !fits(checksum, || of_event(run, before, seq, at_ms, texts)) {
+        if checksum != of_event(run, before, seq, at_ms, texts) {
             return Ok(None);
         }
         let (seq, at_ms) = (seq.unsigned_abs(), at_ms.unsigned_abs());

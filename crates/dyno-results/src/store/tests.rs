@@ -359,12 +359,39 @@ fn a_store_that_may_not_be_written_says_so() {
     assert!(matches!(error, StoreError::ReadOnly { .. }), "{error}");
 }
 
+/// Changes an event of the only run, and its checksum with it.
+fn change_event(store: &Store, seq: i64, change: &str) {
+    let of_event = (seq,);
+    store.connection.execute(&format!("UPDATE event SET {change} WHERE seq = ?1"), of_event).unwrap();
+    let row = "SELECT at_ms, kind, body FROM event WHERE seq = ?1";
+    let (at_ms, kind, body): (i64, String, String) =
+        store.connection.query_row(row, of_event, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+    let texts = [kind.as_bytes(), body.as_bytes()];
+    let checksum = checksum::of_event("2026-11-20-1", seq - 1, seq, at_ms, texts);
+    store.connection.execute("UPDATE event SET checksum = ?1 WHERE seq = ?2", [checksum, seq]).unwrap();
+}
+
+#[test]
+fn a_row_has_a_checksum() {
+    let scratch = Scratch::new();
+    let store = Store::open(scratch.file()).unwrap();
+    write(&store, &clean_fixture().events);
+    for sql in [
+        "UPDATE run SET checksum = NULL",
+        "UPDATE event SET checksum = NULL WHERE seq = 2",
+        "INSERT INTO block (run_id, seq, format, content) VALUES (1, 2, 0, x'')",
+    ] {
+        let error = store.connection.execute(sql, []).unwrap_err().to_string();
+        assert!(error.contains("NOT NULL"), "{sql}: {error}");
+    }
+}
+
 #[test]
 fn a_damaged_event_is_named() {
     let scratch = Scratch::new();
     let store = Store::open(scratch.file()).unwrap();
     write(&store, &clean_fixture().events[..3]);
-    store.connection.execute("UPDATE event SET body = '{}', checksum = NULL WHERE seq = 2", []).unwrap();
+    change_event(&store, 2, "body = '{}'");
     let error = store.events("last").unwrap_err().to_string();
     assert!(error.starts_with("event 2 of run 2026-11-20-1 cannot be read"), "{error}");
 }
@@ -377,13 +404,7 @@ fn a_time_that_no_run_has_is_refused() {
         let scratch = Scratch::new();
         let store = Store::open(scratch.file()).unwrap();
         write(&store, &events);
-        store
-            .connection
-            .execute(
-                &format!("UPDATE event SET {change}, checksum = NULL WHERE seq = ?1"),
-                [interval.cast_signed()],
-            )
-            .unwrap();
+        change_event(&store, interval as i64, change);
         let error = store.report("last").unwrap_err().to_string();
         assert!(error.contains("years, longer than any run"), "{change}: {error}");
     }
@@ -624,7 +645,12 @@ fn a_list_of_an_earlier_dyno_is_read() {
     write(&store, &clean_fixture().events);
     let old = r#"{"command":[],"targets":[],"series":[{"target":"pg","series":"read","workload":"tpcb/select-only",
         "kind":"hold","clients":8,"tps":990.0}]}"#;
-    store.connection.execute("UPDATE run SET summary = ?1, checksum = NULL", [old]).unwrap();
+    let columns = "SELECT started_at, outcome, reason FROM run";
+    let of_others: [Option<String>; 3] =
+        store.connection.query_row(columns, [], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?])).unwrap();
+    let [started_at, outcome, reason] = of_others.each_ref().map(|text| text.as_ref().map(String::as_bytes));
+    let checksum = checksum::of_run("2026-11-20-1", [started_at, outcome, reason, Some(old.as_bytes())]);
+    store.connection.execute("UPDATE run SET summary = ?1, checksum = ?2", params![old, checksum]).unwrap();
     let content = store.runs().unwrap().remove(0).content;
     assert_eq!((content.series[0].rate_per_s, content.findings), (None, None));
 }

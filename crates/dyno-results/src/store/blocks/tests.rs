@@ -6,6 +6,7 @@ use super::*;
 use crate::event::{StageKind, Stamped};
 use crate::fixture::{Fixture, FixtureStage, wobble};
 use crate::fold::fold;
+use crate::store::RawEvent;
 
 struct Scratch(PathBuf);
 
@@ -81,12 +82,18 @@ fn a_block_that_is_broken_is_not_believed() {
     let store = scratch.store();
     let name = write(&store, &events);
     let told = json(&store, &name);
-    store
-        .connection
-        .execute_batch(
-            "UPDATE block SET content = substr(content, 1, 5000), checksum = NULL WHERE seq > 2500",
-        )
-        .unwrap();
+    let [first, second] = store.blocks(&name).unwrap().try_into().ok().expect("two blocks");
+    let mut rare_sum = 0;
+    let rare = params![name, second.seq];
+    let sum_up = |raw: RawEvent<'_>| {
+        rare_sum = of_rare(&name, rare_sum, raw.checksum);
+        Ok(())
+    };
+    store.read_rows(&name, RARE, rare, sum_up).unwrap();
+    let half = &second.content[..second.content.len() / 2];
+    let checksum = of_block(&name, [first.seq, second.seq, FORMAT], rare_sum, half);
+    let changed = "UPDATE block SET content = ?1, checksum = ?2 WHERE seq = ?3";
+    store.connection.execute(changed, params![half, checksum, second.seq]).unwrap();
     assert_eq!(store.fold(&name).unwrap().1, None);
     assert_eq!(json(&store, &name), told);
 }
