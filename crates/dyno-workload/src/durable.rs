@@ -5,10 +5,8 @@ use dyno_engine::workload::Step;
 
 use crate::query_set;
 
-/// Words with which statements begin that open, mark or leave a transaction, or are of the session.
-const KEEPS_NOTHING: [&str; 14] = [
-    "begin",
-    "start",
+/// Words with which statements begin that mark or leave a transaction, or are of the session.
+const KEEPS_NOTHING: [&str; 12] = [
     "savepoint",
     "release",
     "rollback",
@@ -37,22 +35,21 @@ pub(crate) enum Durable {
 impl Durable {
     /// Of one statement or several in one message.
     pub(crate) fn of(sql: &str) -> Self {
-        query_set::statements(sql)
-            .iter()
-            .map(|statement| Self::of_statement(statement))
-            .max()
-            .unwrap_or_default()
-    }
-
-    fn of_statement(statement: &str) -> Self {
-        let word: String = statement.chars().take_while(char::is_ascii_alphabetic).collect();
-        let word = word.to_ascii_lowercase();
-        match word.as_str() {
-            "commit" | "end" => Self::Transaction,
-            word if KEEPS_NOTHING.contains(&word) => Self::Nothing,
-            _ if query_set::kind(statement) == QueryKind::Read => Self::Nothing,
-            _ => Self::Own,
+        let (mut is_within, mut durable) = (false, Self::Nothing);
+        for statement in query_set::statements(sql) {
+            let [first, second] = words(&statement);
+            match (first.as_str(), second.as_str()) {
+                ("commit" | "end", _) | ("prepare", "transaction") | ("rollback", "prepared") => {
+                    return Self::Transaction;
+                }
+                ("begin" | "start", _) => is_within = true,
+                ("rollback" | "abort", second) if second != "to" => is_within = false,
+                (word, _) if is_within || KEEPS_NOTHING.contains(&word) => {}
+                _ if query_set::kind(&statement) == QueryKind::Read => {}
+                _ => durable = Self::Own,
+            }
         }
+        durable
     }
 
     /// How it is sent, where a transaction is open or not.
@@ -63,6 +60,12 @@ impl Durable {
             Self::Own | Self::Nothing => Step::Send,
         }
     }
+}
+
+/// The first two words of a statement, in small letters.
+fn words(statement: &str) -> [String; 2] {
+    let mut words = statement.split(|char: char| !char.is_ascii_alphabetic()).filter(|word| !word.is_empty());
+    [(); 2].map(|()| words.next().unwrap_or_default().to_ascii_lowercase())
 }
 
 #[cfg(test)]
@@ -80,7 +83,15 @@ mod tests {
             ("call p()", Durable::Own),
             ("END;", Durable::Transaction),
             ("begin; update t set a = 1; commit", Durable::Transaction),
-            ("begin; update t set a = 1", Durable::Own),
+            // Nothing is kept before the transaction ends.
+            ("begin; update t set a = 1", Durable::Nothing),
+            ("begin; update t set a = 1; rollback", Durable::Nothing),
+            ("begin; update t set a = 1; rollback to a; update t set a = 2", Durable::Nothing),
+            ("begin; select 1; rollback; update t set a = 1", Durable::Own),
+            ("PREPARE TRANSACTION 'x'", Durable::Transaction),
+            ("commit prepared 'x'", Durable::Transaction),
+            ("rollback prepared 'x'", Durable::Transaction),
+            ("prepare p as update t set a = 1", Durable::Nothing),
             ("", Durable::Nothing),
         ] {
             assert_eq!(Durable::of(sql), expected, "{sql}");

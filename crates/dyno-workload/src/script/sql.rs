@@ -1,9 +1,8 @@
 //! An SQL command: its text cut at the variables, as a query is sent in each of the modes.
 
 use super::names::{continues_name, starts_name};
-use crate::durable::Durable;
-
 use super::{Names, Operand, Protocol, Quote, Slot, Variables};
+use crate::durable::Durable;
 
 /// One SQL command: what is sent in one request.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,8 +44,13 @@ impl Sql {
             Operand::Variable(_) | Operand::Quoted(..) => "0".into(),
         });
         let durable = Durable::of(&words.collect::<String>());
-        let (pieces_of_none, text, parameters) = (Box::default(), Box::default(), Box::default());
-        let nothing = Self { pieces: pieces_of_none, text, parameters, gset: None, durable };
+        let nothing = Self {
+            pieces: Box::default(),
+            text: Box::default(),
+            parameters: Box::default(),
+            gset: None,
+            durable,
+        };
         if mode == Protocol::Simple {
             return Some(Self { pieces: pieces.into(), ..nothing });
         }

@@ -11,12 +11,13 @@ use dyno_engine::workload::{
 use dyno_wire::pg::libpq_text;
 
 use super::error::LuaError;
-use super::kind::{commits, kind_of, outcome, outcome_of_prepared};
+use super::kind::{durable, kind_of, outcome, outcome_of_prepared};
 use super::load::{LuaShared, Placed};
 use super::own_counts::{count_own, counted};
 use super::question::{LuaReply, ParameterValues, Question, Refused};
 use super::rows::AnswerRows;
 use super::state::{LuaState, Seat, Task, text_of};
+use crate::durable::Durable;
 use crate::sysbench::counters::ClientCounters;
 
 /// What MySQL's client library says of a lost connection.
@@ -76,13 +77,13 @@ enum Phase {
 #[derive(Debug, Clone, Copy)]
 struct Sent {
     kind: QueryKind,
-    commits: bool,
+    durable: Durable,
     /// The server has said that it returns rows.
     has_result: bool,
 }
 
 impl Sent {
-    const NONE: Self = Self { kind: QueryKind::Other, commits: false, has_result: false };
+    const NONE: Self = Self { kind: QueryKind::Other, durable: Durable::Nothing, has_result: false };
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -187,7 +188,7 @@ impl LuaClient {
                     let sql = &*sql.as_bytes();
                     self.forget(request);
                     request.query(sql);
-                    let sent = Sent { kind: kind_of(sql), commits: commits(sql), has_result: false };
+                    let sent = Sent { kind: kind_of(sql), durable: durable(sql), has_result: false };
                     return self.sends(Wait::Query, sent, wanted, request);
                 }
                 Question::Execute { handle, .. } if !request.is_prepared(handle) => {
@@ -207,8 +208,8 @@ impl LuaClient {
                     if self.prepared.len() <= slot {
                         self.prepared.resize(slot + 1, Sent::NONE);
                     }
-                    let (kind, commits) = (kind_of(sql), commits(sql));
-                    self.prepared[slot] = Sent { kind, commits, has_result: false };
+                    self.prepared[slot] =
+                        Sent { kind: kind_of(sql), durable: durable(sql), has_result: false };
                     // The handle may be one of those that were given up.
                     self.forget(request);
                     request.prepare(handle, sql);
@@ -297,11 +298,7 @@ impl LuaClient {
         }
         self.waits = Some(wait);
         let is_within = self.within.contains(&self.connection);
-        if sent.commits || (sent.kind == QueryKind::Write && !is_within) {
-            Step::SendCommit
-        } else {
-            Step::Send
-        }
+        sent.durable.step(is_within)
     }
 
     fn forget(&mut self, request: &mut Request<'_>) {

@@ -2,6 +2,8 @@
 
 use dyno_engine::request::QueryKind;
 
+use crate::durable::Durable;
+
 /// Words that statements which return rows begin with.
 const READS: [&str; 8] = ["select", "show", "with", "values", "table", "explain", "describe", "desc"];
 const WRITES: [&str; 5] = ["insert", "update", "delete", "replace", "merge"];
@@ -19,10 +21,16 @@ pub(super) fn kind_of(sql: &[u8]) -> QueryKind {
     }
 }
 
-/// Whether `sql` makes what came before it durable.
-pub(super) fn commits(sql: &[u8]) -> bool {
+/// What `sql` makes durable. One plain statement is told by its first word, without reading it as a whole: scripts send many.
+pub(super) fn durable(sql: &[u8]) -> Durable {
     let word = first_word(sql);
-    word.eq_ignore_ascii_case(b"commit") || word.eq_ignore_ascii_case(b"end")
+    let is = |known: &&str| word.eq_ignore_ascii_case(known.as_bytes());
+    let statement = sql.trim_ascii_end();
+    match statement.strip_suffix(b";").unwrap_or(statement).contains(&b';') {
+        false if is(&"select") => Durable::Nothing,
+        false if WRITES.iter().any(is) => Durable::Own,
+        _ => Durable::of(&String::from_utf8_lossy(sql)),
+    }
 }
 
 /// What sysbench counts a statement as once it is answered: one that has a result is a read, one that changed rows a write.
@@ -90,7 +98,21 @@ mod tests {
         ] {
             assert_eq!(kind_of(sql.as_bytes()), kind, "{sql}");
         }
-        assert!(commits(b"COMMIT") && commits(b" commit and chain") && !commits(b"BEGIN"));
+        for (sql, expected) in [
+            ("COMMIT", Durable::Transaction),
+            (" commit and chain", Durable::Transaction),
+            ("BEGIN", Durable::Nothing),
+            ("SELECT ';' FROM t;", Durable::Nothing),
+            ("UPDATE t SET a = 1; ", Durable::Own),
+            ("/*!50000 replace*/ into t values (1)", Durable::Own),
+            ("CALL new_order(1)", Durable::Own),
+            ("CREATE TABLE t (a int)", Durable::Own),
+            ("WITH a AS (DELETE FROM t RETURNING b) SELECT * FROM a", Durable::Own),
+            ("BEGIN; INSERT INTO t VALUES (1)", Durable::Nothing),
+            ("select 1; insert into t values (1)", Durable::Own),
+        ] {
+            assert_eq!(durable(sql.as_bytes()), expected, "{sql}");
+        }
     }
 
     #[test]
