@@ -83,7 +83,7 @@ fn judge_target(report: &Report, target: &Target) -> Option<Finding> {
             let why = format!("it is not known whether all that was changed has a log: {}", list(&tables));
             return unknown(why, "look whether these tables are logged, and compare with care");
         }
-        let seen = if reads_only(report, target) || facts.log_written_through {
+        let seen = if only_reads(report, &target.name) || facts.log_written_through {
             ""
         } else {
             match syncs::counted(report, &target.name) {
@@ -111,12 +111,14 @@ fn judge_target(report: &Report, target: &Target) -> Option<Finding> {
 
 /// Reads pay nothing for durability, and their figures gain nothing from its absence.
 fn severity(report: &Report, target: &Target) -> Severity {
-    if reads_only(report, target) { Severity::Note } else { Severity::Doubt }
+    if only_reads(report, &target.name) { Severity::Note } else { Severity::Doubt }
 }
 
-fn reads_only(report: &Report, target: &Target) -> bool {
+/// Whether it is known of all that is measured on a system that it changes nothing.
+#[must_use]
+pub fn only_reads(report: &Report, system: &str) -> bool {
     let headlines = headlines(report);
-    let mut of_target = headlines.iter().filter(|(series, _)| series.target == target.name);
+    let mut of_target = headlines.iter().filter(|(series, _)| series.target == system);
     of_target.all(|(_, result)| writes(result) == Some(false))
 }
 

@@ -148,8 +148,9 @@ impl Description {
         self.settings.facts.bypasses_system_cache
     }
 
-    /// Behind a load, or what there was of it: reads what the server is now, and tells what of it has changed.
-    pub(crate) fn compare_again(&self, stream: &EventStream, route: &Route) {
+    /// Behind a load, or what there was of it: reads what the server is now, and tells what of it has changed. Where its counter of
+    /// syncs has not moved a commit of dyno's own shows whether it does, if that `may_commit`.
+    pub(crate) fn compare_again(&self, stream: &EventStream, route: &Route, may_commit: bool) {
         let Target { name, server, url, .. } = &self.target;
         let read = Connection::open_after_load(route, AGAIN)
             .map_err(|source| Failure::Connect { url: url.clone(), source: Box::new(source) })
@@ -157,9 +158,12 @@ impl Description {
                 let subject = Described { name, server, url, embedded: None, remote: None, disk_kind: None };
                 let now = Self::read(&mut connection, &subject, |_| {})?;
                 let failed = |source| Failure::query("reading how often the log was synced", url, source);
-                let later = |before| inspect::log_syncs_later(&mut connection, before).map_err(failed);
-                let syncs = self.log_syncs.filter(|_| now.log_syncs.is_some()).map(later).transpose()?;
-                Ok((now, syncs.flatten()))
+                let unmoved = now.log_syncs.filter(|_| may_commit && now.log_syncs == self.log_syncs);
+                let syncs = match unmoved {
+                    Some(before) => inspect::log_syncs_later(&mut connection, before).map_err(failed)?,
+                    None => now.log_syncs,
+                };
+                Ok((now, syncs))
             });
         match read {
             Ok((now, syncs)) => {
@@ -258,7 +262,10 @@ pub(super) fn renew(context: &Context<'_>, system: &mut System<'_>) -> Result<()
 pub(super) fn again(context: &Context<'_>, systems: &[System<'_>]) {
     for system in systems.iter().filter(|system| system.stages.last().is_some()) {
         if let Some(described) = &system.server.described {
-            described.compare_again(context.stream, &system.server.route);
+            // Who wants nothing on the server but the load, or only reads, gets no commit.
+            let plan = context.plan;
+            let may_commit = !plan.spec.no_telemetry && plan.writes(&system.plan.benchmark.series());
+            described.compare_again(context.stream, &system.server.route, may_commit);
         }
     }
 }
