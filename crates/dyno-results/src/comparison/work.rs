@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::document::Report;
+use crate::document::{Report, Series};
 use crate::fnv1a;
 use crate::spec::{FrontEndSpec, StreamSpec};
 use crate::words::list;
@@ -37,6 +37,13 @@ pub(super) fn name(report: &mut Report) {
     }
 }
 
+/// Whether a series runs what its user wrote, on tables that dyno did not make.
+pub(super) fn is_users_own(report: &Report, series: &Series) -> bool {
+    let phase = report.run.resolved.phases.get(series.phase as usize);
+    let stream = phase.and_then(|phase| phase.streams.get(series.stream as usize));
+    stream.is_some_and(|stream| stream.script.is_some() || !stream.queries.is_empty())
+}
+
 fn name_of(stream: &StreamSpec, front_end: Option<&FrontEndSpec>) -> Option<String> {
     let workload = stream.workload.as_deref()?;
     if let Some(text) = &stream.script {
@@ -47,12 +54,22 @@ fn name_of(stream: &StreamSpec, front_end: Option<&FrontEndSpec>) -> Option<Stri
         return Some(file_name(workload).to_owned());
     }
     let options = &front_end?.options;
-    let several = options.get("scripts").and_then(Value::as_array).into_iter().flatten();
-    let scripts = several.chain(options.get("script")).filter_map(|script| {
-        Some(with_digest(script.get("name")?.as_str()?, script.get("sha256")?.as_str()?))
-    });
-    let scripts: Vec<String> = scripts.collect();
-    (!scripts.is_empty()).then(|| format!("{workload}: {}", list(&scripts)))
+    let scripts = options.get("scripts").and_then(Value::as_array).map(Vec::as_slice);
+    let scripts = scripts.unwrap_or_else(|| options.get("script").map_or(&[], std::slice::from_ref));
+    let is_several = scripts.len() > 1;
+    let names: Vec<String> = scripts.iter().filter_map(|script| script_name(script, is_several)).collect();
+    // A builtin script that runs alone is a workload with a name of its own.
+    let is_own = is_several || scripts.iter().any(|script| script.get("sha256").is_some());
+    is_own.then(|| format!("{workload}: {}", list(&names)))
+}
+
+/// `a.sql (5f2c81aa)@9`: the name of a builtin script says its text.
+fn script_name(script: &Value, is_several: bool) -> Option<String> {
+    let name = script.get("name")?.as_str()?;
+    let digest = script.get("sha256").and_then(Value::as_str);
+    let name = digest.map_or_else(|| name.to_owned(), |digest| with_digest(name, digest));
+    let weight = script.get("weight").filter(|_| is_several);
+    Some(weight.map_or_else(|| name.clone(), |weight| format!("{name}@{weight}")))
 }
 
 /// `report.sql (5f2c81aa)`

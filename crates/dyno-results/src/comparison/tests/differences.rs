@@ -451,6 +451,27 @@ fn a_workload_of_the_users_is_told_by_its_name_and_text_and_not_by_its_place() {
 }
 
 #[test]
+fn scripts_that_run_together_are_told_with_their_weights_and_builtins_by_their_names() {
+    let builtin = |name: &str, weight: u32| serde_json::json!({ "name": name, "weight": weight });
+    let file =
+        |weight: u32| serde_json::json!({ "name": "./x.sql", "sha256": "0123456789", "weight": weight });
+    let between = |a: &[serde_json::Value], b: &[serde_json::Value]| {
+        let run = |fixture: &mut Fixture, scripts: &[serde_json::Value]| {
+            let options = [("scripts".to_owned(), scripts.into())].into_iter().collect();
+            let front_end = FrontEndSpec { program: "pgbench".to_owned(), options };
+            runs(fixture, "pgbench", StreamSpec::default(), Some(front_end));
+        };
+        after(|fixture| run(fixture, a), |fixture| run(fixture, b))
+    };
+    let other = between(&[builtin("tpcb-like", 1), file(1)], &[builtin("select-only", 1), file(1)]);
+    let words = ["tpcb-like@1 and x.sql (01234567)@1 (a)", "select-only@1 and x.sql (01234567)@1 (b)"];
+    assert_found(&other, "workload", Severity::Invalid, &words);
+    let other = between(&[builtin("tpcb-like", 9), file(1)], &[builtin("tpcb-like", 1), file(9)]);
+    assert_found(&other, "workload", Severity::Invalid, &["@9 and x.sql", "(01234567)@9"]);
+    assert_silent(&between(&[file(1)], &[file(9)]), "workload");
+}
+
+#[test]
 fn loads_that_differ_are_told() {
     let found =
         with_change(|fixture| stages(fixture, |stage| stage.workload = "tpcb/simple-update".to_owned()));
@@ -701,7 +722,20 @@ fn other_texts_of_the_same_queries_are_told() {
         }
     }
     let found = between(&with("select 1"), &variant);
-    assert!(found.iter().all(|difference| difference.aspect != "texts of the queries"), "{found:#?}");
+    assert_silent(&found, "texts of the queries");
+    // Tables of the user's own are no variants, be they named in the text or not.
+    let own = |fixture: &mut Fixture, table: &str| {
+        let queries = [("Q1".to_owned(), String::new())].into();
+        runs(fixture, "./queries/", StreamSpec { queries, ..StreamSpec::default() }, None);
+        data(fixture, |data| {
+            data.workload = "./queries/".to_owned();
+            data.tables[0].name = table.to_owned();
+        });
+    };
+    let (mut one, mut other) = (with("insert into t_a"), with("insert into t_b"));
+    own(&mut one, "t_a");
+    own(&mut other, "t_b");
+    assert_found(&between(&one, &other), "texts of the queries", Severity::Doubt, &["Q1 differ"]);
 }
 
 /// Has the queries of a series run in passes, each with a plan of two steps.
