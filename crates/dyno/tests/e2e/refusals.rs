@@ -1,6 +1,7 @@
 //! What cannot be done is told before anything is begun: exit status 1, what failed, on what, and what to do next.
 
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 
 use dyno_test_servers::{Postgres, Setup};
 
@@ -45,17 +46,23 @@ fn a_file_of_authorities_that_is_none_is_named_with_its_variable() {
         if let Some(text) = text {
             home.file(name, text);
         }
-        for target in [
-            format!("postgres://{NOBODY}/x?sslmode=verify-full&sslrootcert=system"),
-            format!("mysql://{NOBODY}/x?ssl-mode=VERIFY_CA"),
-            format!("clickhouses://{NOBODY}/x"),
-        ] {
-            let run = ["run", "tpch", "--target", &target];
-            let mut command = home.command(&run);
-            command.env("SSL_CERT_FILE", &file);
-            let ended = Ended::of(command, &run).expect(1);
-            ended.says(&["SSL_CERT_FILE", &file.display().to_string(), why]);
-        }
+        no_roots(&home, ("SSL_CERT_FILE", &file), &file, why);
+    }
+}
+
+/// The authorities that a variable names are of no use to any driver: the error names the variable and the file.
+#[track_caller]
+fn no_roots(home: &Home, (variable, place): (&str, &Path), file: &Path, why: &str) {
+    for target in [
+        format!("postgres://{NOBODY}/x?sslmode=verify-full&sslrootcert=system"),
+        format!("mysql://{NOBODY}/x?ssl-mode=VERIFY_CA"),
+        format!("clickhouses://{NOBODY}/x"),
+    ] {
+        let run = ["run", "tpch", "--target", &target];
+        let mut command = home.command(&run);
+        command.env_remove("SSL_CERT_FILE").env(variable, place);
+        let ended = Ended::of(command, &run).expect(1);
+        ended.says(&[variable, &file.display().to_string(), why]);
     }
 }
 
@@ -75,17 +82,7 @@ fn a_directory_of_authorities_that_has_none_is_named_with_its_variable() {
         ("odd", "odd/a.pem", "it holds no certificate"),
         ("broken", "broken/b.pem", "none of its certificates can be used"),
     ] {
-        for target in [
-            format!("postgres://{NOBODY}/x?sslmode=verify-full&sslrootcert=system"),
-            format!("mysql://{NOBODY}/x?ssl-mode=VERIFY_CA"),
-            format!("clickhouses://{NOBODY}/x"),
-        ] {
-            let run = ["run", "tpch", "--target", &target];
-            let mut command = home.command(&run);
-            command.env_remove("SSL_CERT_FILE").env("SSL_CERT_DIR", home.path(directory));
-            let ended = Ended::of(command, &run).expect(1);
-            ended.says(&["SSL_CERT_DIR", &home.path(file).display().to_string(), why]);
-        }
+        no_roots(&home, ("SSL_CERT_DIR", &home.path(directory)), &home.path(file), why);
     }
 }
 
