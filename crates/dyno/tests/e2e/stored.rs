@@ -3,6 +3,9 @@
 use std::fs;
 use std::sync::OnceLock;
 
+use dyno_results::event::Event;
+use dyno_results::store::Store;
+
 use crate::home::Home;
 use crate::server::{database, first_do, shared};
 
@@ -81,24 +84,19 @@ fn strict_turns_an_invalid_finding_into_an_exit_status() {
     assert!(!judged["findings"].as_array().unwrap().iter().any(invalid), "{judged:#}");
     home.dyno(&["findings", "--strict"]).expect(0);
 
-    // What the run has acknowledged is said to be lost: in the store, as a check that failed would be; of such an event no
-    // checksum is known.
-    let store = rusqlite::Connection::open(home.store()).unwrap();
-    let changed = store
-        .execute(
-            "update event set body = replace(body, '\"passed\":true', '\"passed\":false'), checksum = null \
-             where kind = 'check' and run_id = (select id from run where name = ?1)",
-            [&names[1]],
-        )
-        .unwrap();
-    assert!(changed > 0, "the run has checks");
-    // As in a store of before checksums.
-    for table in ["run", "event", "block"] {
-        store.execute(&format!("update {table} set checksum = null"), []).unwrap();
+    // The same run once more, with what it has acknowledged said to be lost.
+    let store = Store::open(home.store()).unwrap();
+    let mut writer = store.begin_run("2026-11-20").unwrap();
+    for mut stamped in store.events(&names[1]).unwrap() {
+        if let Event::Check(check) = &mut stamped.event {
+            check.passed = check.passed.map(|_| false);
+        }
+        writer.append(&stamped).unwrap();
     }
-    drop(store);
-    home.dyno(&["findings", "--strict"]).expect(3);
-    let judged = home.dyno(&["findings"]).expect(0).out;
+    let name = writer.name().to_owned();
+    drop((writer, store));
+    home.dyno(&["findings", &name, "--strict"]).expect(3);
+    let judged = home.dyno(&["findings", &name]).expect(0).out;
     assert!(judged.contains("data-check-failed"), "{judged}");
 }
 
