@@ -238,8 +238,12 @@ fn close_frame(out: &mut [u8], length_at: usize) {
 #[inline]
 pub(crate) fn string(out: &mut Vec<u8>, text: impl AsRef<[u8]>) {
     let bytes = text.as_ref();
-    // Names are short, for which a vectorised search takes longer to begin than this to end.
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    // Of a name a vectorised search takes longer to begin than this to end.
+    let end = match bytes.len() {
+        ..32 => bytes.iter().position(|byte| *byte == 0),
+        _ => memchr::memchr(0, bytes),
+    };
+    let end = end.unwrap_or(bytes.len());
     out.extend_from_slice(&bytes[..end]);
     out.push(0);
 }

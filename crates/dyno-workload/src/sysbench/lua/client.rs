@@ -11,7 +11,7 @@ use dyno_engine::workload::{
 use dyno_wire::pg::libpq_text;
 
 use super::error::LuaError;
-use super::kind::{durable, kind_of, outcome, outcome_of_prepared};
+use super::kind::{of_text, outcome, outcome_of_prepared};
 use super::load::{LuaShared, Placed};
 use super::own_counts::{count_own, counted};
 use super::question::{LuaReply, ParameterValues, Question, Refused};
@@ -84,6 +84,11 @@ struct Sent {
 
 impl Sent {
     const NONE: Self = Self { kind: QueryKind::Other, durable: Durable::Nothing, has_result: false };
+
+    fn of(sql: &[u8]) -> Self {
+        let (kind, durable) = of_text(sql);
+        Self { kind, durable, has_result: false }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -188,7 +193,7 @@ impl LuaClient {
                     let sql = &*sql.as_bytes();
                     self.forget(request);
                     request.query(sql);
-                    let sent = Sent { kind: kind_of(sql), durable: durable(sql), has_result: false };
+                    let sent = Sent::of(sql);
                     return self.sends(Wait::Query, sent, wanted, request);
                 }
                 Question::Execute { handle, .. } if !request.is_prepared(handle) => {
@@ -208,8 +213,7 @@ impl LuaClient {
                     if self.prepared.len() <= slot {
                         self.prepared.resize(slot + 1, Sent::NONE);
                     }
-                    self.prepared[slot] =
-                        Sent { kind: kind_of(sql), durable: durable(sql), has_result: false };
+                    self.prepared[slot] = Sent::of(sql);
                     // The handle may be one of those that were given up.
                     self.forget(request);
                     request.prepare(handle, sql);

@@ -8,29 +8,27 @@ use crate::durable::Durable;
 const READS: [&str; 8] = ["select", "show", "with", "values", "table", "explain", "describe", "desc"];
 const WRITES: [&str; 5] = ["insert", "update", "delete", "replace", "merge"];
 
-/// What `sql` is about to do.
-pub(super) fn kind_of(sql: &[u8]) -> QueryKind {
+/// What `sql` is about to do, and what it makes durable. One plain statement is told by its first word, without reading it as a
+/// whole: scripts send many.
+pub(super) fn of_text(sql: &[u8]) -> (QueryKind, Durable) {
     let word = first_word(sql);
     let is = |known: &&str| word.eq_ignore_ascii_case(known.as_bytes());
-    if READS.iter().any(&is) {
+    let kind = if READS.iter().any(&is) {
         QueryKind::Read
-    } else if WRITES.iter().any(is) {
+    } else if WRITES.iter().any(&is) {
         QueryKind::Write
     } else {
         QueryKind::Other
-    }
-}
-
-/// What `sql` makes durable. One plain statement is told by its first word, without reading it as a whole: scripts send many.
-pub(super) fn durable(sql: &[u8]) -> Durable {
-    let word = first_word(sql);
-    let is = |known: &&str| word.eq_ignore_ascii_case(known.as_bytes());
+    };
     let statement = sql.trim_ascii_end();
-    match statement.strip_suffix(b";").unwrap_or(statement).contains(&b';') {
-        false if is(&"select") => Durable::Nothing,
-        false if WRITES.iter().any(is) => Durable::Own,
-        _ => Durable::of(&String::from_utf8_lossy(sql)),
-    }
+    let statement = statement.strip_suffix(b";").unwrap_or(statement);
+    let durable = match kind {
+        _ if statement.contains(&b';') => None,
+        QueryKind::Write => Some(Durable::Own),
+        QueryKind::Read if is(&"select") => Some(Durable::Nothing),
+        _ => None,
+    };
+    (kind, durable.unwrap_or_else(|| Durable::of(&String::from_utf8_lossy(sql))))
 }
 
 /// What sysbench counts a statement as once it is answered: one that has a result is a read, one that changed rows a write.
@@ -96,7 +94,7 @@ mod tests {
             ("/* never ended", QueryKind::Other),
             ("--", QueryKind::Other),
         ] {
-            assert_eq!(kind_of(sql.as_bytes()), kind, "{sql}");
+            assert_eq!(of_text(sql.as_bytes()).0, kind, "{sql}");
         }
         for (sql, expected) in [
             ("COMMIT", Durable::Transaction),
@@ -111,7 +109,7 @@ mod tests {
             ("BEGIN; INSERT INTO t VALUES (1)", Durable::Nothing),
             ("select 1; insert into t values (1)", Durable::Own),
         ] {
-            assert_eq!(durable(sql.as_bytes()), expected, "{sql}");
+            assert_eq!(of_text(sql.as_bytes()).1, expected, "{sql}");
         }
     }
 

@@ -6,6 +6,7 @@
 local core = ...
 
 local OP, ANSWER = core.op, core.answer
+local EVENT_DONE = OP.EVENT_DONE
 local resume, yield, create = coroutine.resume, coroutine.yield, coroutine.create
 local pcall, error, type, select, setmetatable = pcall, error, type, select, setmetatable
 
@@ -176,7 +177,7 @@ local function run_events(client)
          ask(OP.RESTART)
          ok, result = pcall(env.event, tid)
       end
-      ask(OP.EVENT_DONE, result and true or false)
+      yield(QUESTION, EVENT_DONE, result and true or false)
    end
 end
 

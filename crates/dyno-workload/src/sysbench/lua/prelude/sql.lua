@@ -3,7 +3,8 @@ local core = ...
 
 local OP, ANSWER = core.op, core.answer
 local ask = core.ask
--- What every query of a load passes through does without a call or a look into a table that it can spare.
+-- What every query of a load passes through does without a call or a look into a table that it can spare. It yields with a fixed
+-- number of values, takes a fixed number, and does not pass them on at once: LuaJIT compiles only what stands around such a call.
 local yield, QUESTION, EXECUTE, QUERY = coroutine.yield, core.question, OP.EXECUTE, OP.QUERY
 local REFUSED, DONE = ANSWER.REFUSED, ANSWER.DONE
 local byte, sub, find, format, concat = string.byte, string.sub, string.find, string.format, table.concat
@@ -221,27 +222,49 @@ local function result_of(self, query, code, nrows, nfields, rows, message, open)
    return made
 end
 
+-- The row that begins at `at`, and where the next one does. Rows lie in one string: before each value stand four bytes, its
+-- length plus one, or zero for NULL.
+local function row_at(rows, at, nfields)
+   if not rows or at > #rows then
+      return nil, at
+   end
+   local row = {}
+   for i = 1, nfields do
+      local a, b, c, d = byte(rows, at, at + 3)
+      local length = ((d * 256 + c) * 256 + b) * 256 + a
+      at = at + 4
+      if length > 0 then
+         row[i] = sub(rows, at, at + length - 2)
+         at = at + length - 1
+      end
+   end
+   return row, at
+end
+
 local function first_row_of(self, query, code, nrows, nfields, rows, message, open)
    if code == REFUSED then
       refuse(CALLER, self, query, nrows, nfields, rows, message, open)
    end
-   local row = result.fetch_row({ nfields = nfields, rows = rows, at = 1 })
-   if not row then
-      return nil
+   local row = row_at(rows, 1, nfields)
+   if row then
+      return unpack(row, 1, nfields)
    end
-   return unpack(row, 1, nfields)
+   return nil
 end
 
 function connection:query(query)
    use(self)
    check_text(query, "query")
-   return result_of(self, query, yield(QUESTION, QUERY, core.keep_rows and ALL_ROWS or NO_ROWS, query))
+   local code, nrows, nfields, rows, message, open =
+      yield(QUESTION, QUERY, core.keep_rows and ALL_ROWS or NO_ROWS, query)
+   return result_of(self, query, code, nrows, nfields, rows, message, open)
 end
 
 function connection:query_row(query)
    use(self)
    check_text(query, "query_row")
-   return first_row_of(self, query, ask(OP.QUERY, FIRST_ROW, query))
+   local code, nrows, nfields, rows, message, open = yield(QUESTION, QUERY, FIRST_ROW, query)
+   return first_row_of(self, query, code, nrows, nfields, rows, message, open)
 end
 
 -- A query whose result nobody gets: sysbench's `db_query` returns nothing.
@@ -254,7 +277,8 @@ end
 function core.query_for_nothing(self, query)
    use(self)
    check_text(query, "db_query")
-   return nothing_of(self, query, yield(QUESTION, QUERY, NO_ROWS, query))
+   local code, ignorable, errno, state, message, open = yield(QUESTION, QUERY, NO_ROWS, query)
+   return nothing_of(self, query, code, ignorable, errno, state, message, open)
 end
 
 function connection:disconnect()
@@ -500,21 +524,26 @@ function statement:execute()
       return execute_emulated(self, keep)
    end
    local handle = self.handle
+   local code, nrows, nfields, rows, message, open
    if count == 1 then
-      return result_of(own, self, yield(QUESTION, EXECUTE, handle, keep, 1, params[1].value))
+      code, nrows, nfields, rows, message, open = yield(QUESTION, EXECUTE, handle, keep, 1, params[1].value)
    elseif count == 2 then
-      return result_of(own, self, yield(QUESTION, EXECUTE, handle, keep, 2, params[1].value, params[2].value))
+      code, nrows, nfields, rows, message, open =
+         yield(QUESTION, EXECUTE, handle, keep, 2, params[1].value, params[2].value)
    elseif count == 0 then
-      return result_of(own, self, yield(QUESTION, EXECUTE, handle, keep, 0))
+      code, nrows, nfields, rows, message, open = yield(QUESTION, EXECUTE, handle, keep, 0)
    elseif count == 4 then
-      return result_of(own, self, yield(QUESTION, EXECUTE, handle, keep, 4, params[1].value, params[2].value,
-         params[3].value, params[4].value))
+      code, nrows, nfields, rows, message, open = yield(QUESTION, EXECUTE, handle, keep, 4, params[1].value, params[2].value,
+         params[3].value, params[4].value)
+   else
+      local values = {}
+      for i = 1, count do
+         values[i] = params[i].value
+      end
+      code, nrows, nfields, rows, message, open =
+         yield(QUESTION, EXECUTE, handle, keep, count, unpack(values, 1, count))
    end
-   local values = {}
-   for i = 1, count do
-      values[i] = params[i].value
-   end
-   return result_of(own, self, yield(QUESTION, EXECUTE, handle, keep, count, unpack(values, 1, count)))
+   return result_of(own, self, code, nrows, nfields, rows, message, open)
 end
 
 function statement:close()
@@ -582,24 +611,10 @@ DOUBLE.set_rand_str = INTEGER.set_rand_str
 
 -- Results -------------------------------------------------------------------------------------------------------------
 
--- The next row as a table of strings, NULL as nil; nil behind the last. Rows lie in one string: before each value stand
--- four bytes, its length plus one, or zero for NULL.
+-- The next row as a table of strings, NULL as nil; nil behind the last.
 function result:fetch_row()
-   local rows, at = self.rows, self.at
-   if not rows or at > #rows then
-      return nil
-   end
-   local row = {}
-   for i = 1, self.nfields do
-      local a, b, c, d = byte(rows, at, at + 3)
-      local length = ((d * 256 + c) * 256 + b) * 256 + a
-      at = at + 4
-      if length > 0 then
-         row[i] = sub(rows, at, at + length - 2)
-         at = at + length - 1
-      end
-   end
-   self.at = at
+   local row
+   row, self.at = row_at(self.rows, self.at, self.nfields)
    return row
 end
 
