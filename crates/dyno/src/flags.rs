@@ -168,6 +168,9 @@ impl Flags {
             }
             phase.together &= !alone;
             *phase = merged(&self.phase, phase)?;
+            if !self.stream.is_empty() {
+                streams::refuse_without_effect(&self.load.load, &phase.streams)?;
+            }
             let loads = streams::loads_beside(&self.load.load, &phase.streams);
             for (stream, load) in phase.streams.iter_mut().zip(loads) {
                 let options = StreamSpec { load, ..self.options_for(stream) };

@@ -78,6 +78,29 @@ pub(super) fn loads_beside(options: &LoadSpec, streams: &[StreamSpec]) -> Vec<Lo
     accompany.into_iter().map(of).collect()
 }
 
+/// Refuses an option of a load that each of the streams says for itself.
+pub(super) fn refuse_without_effect(options: &LoadSpec, streams: &[StreamSpec]) -> Result<(), Failure> {
+    let serialised = |error: serde_json::Error| Failure::wrong(error.to_string());
+    let loads = |options: &LoadSpec| -> Vec<LoadSpec> {
+        let own = streams.iter().map(|stream| stream.load.clone());
+        own.zip(loads_beside(options, streams)).map(|(own, options)| own.or(options)).collect()
+    };
+    let Value::Object(said) = serde_json::to_value(options).map_err(serialised)? else { return Ok(()) };
+    for name in said.keys() {
+        let mut others = said.clone();
+        others.remove(name);
+        let others: LoadSpec = serde_json::from_value(Value::Object(others)).map_err(serialised)?;
+        if loads(&others) == loads(options) {
+            let option = name.replace('_', "-");
+            return Err(Failure::advised(
+                format!("--{option} has no effect: what the streams say for themselves goes before it"),
+                format!("leave --{option} out, or what it would replace in --stream"),
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// Numbers and truths as such; all else is text, which each field reads by itself.
 fn value(text: String) -> Value {
     match text.as_str() {

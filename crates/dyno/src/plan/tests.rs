@@ -168,7 +168,7 @@ fn streams_of_a_phase_have_names_and_at_least_one_has_an_end() {
     let alike = [
         format!("{ladder} --step 3s --hold 3s"),
         mixed.replace("clients=8", "ramp=1..9") + " --step 3s --hold 3s --to-the-end",
-        mixed.replace("clients=8", "duration=9s") + " --duration 5s",
+        mixed.replace("clients=8", "duration=9s"),
         mixed.replace(",clients=8", "") + " --ramp 1..9 --step 3s",
         mixed.replace(",clients=8", "") + " --clients 1,2,4 --think-time 1ms",
         mixed.replace(",clients=8", "") + " --transactions 5",

@@ -9,6 +9,23 @@ use crate::home::{Ended, Home};
 use crate::server::{NOBODY, client, database, installed, prefixed, shared, url, value};
 
 #[test]
+fn an_option_that_each_stream_says_for_itself_is_refused() {
+    let home = Home::new();
+    for (own, [option, value]) in [
+        ("clients=2", ["--clients", "8"]),
+        ("rate=9", ["--rate", "100"]),
+        ("clients=2,duration=5s", ["--duration", "9s"]),
+    ] {
+        let streams = [format!("tp=tpcb/tpcb-like,{own}"), format!("ap=tpcb/select-only,{own}")];
+        let words = ["plan", "--stream", &*streams[0], "--stream", &*streams[1], option, value];
+        home.dyno(&words).expect(1).says(&[option, "has no effect", "--stream"]);
+    }
+    // One of them takes it.
+    let streams = ["--stream", "tp=tpcb/tpcb-like,rate=9", "--stream", "ap=tpcb/select-only,clients=2"];
+    home.dyno(&[&["plan"], &streams[..], &["--clients", "8"]].concat()).expect(0);
+}
+
+#[test]
 fn what_was_mistyped_is_answered_with_the_nearest_right_one() {
     let home = Home::new();
     for (arguments, words) in [
