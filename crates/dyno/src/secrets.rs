@@ -280,9 +280,13 @@ fn open_quote(secret: &str) -> Option<char> {
     (secret.chars().filter(|c| *c == quote).count() == 1).then_some(quote)
 }
 
-/// The same of a variable of a script, for which short names are usual.
+/// The same of a variable of a script, for which short names are usual: `pw`, `DB_PASS`, `userpw2`.
 fn is_secret_variable(name: &str) -> bool {
-    is_secret(name) || ["pw", "pass"].iter().any(|short| name.eq_ignore_ascii_case(short))
+    let ends_so = |word: &str| {
+        let word = word.trim_end_matches(|c: char| c.is_ascii_digit()).to_ascii_lowercase();
+        ["pw", "pass"].iter().any(|short| word.ends_with(short))
+    };
+    is_secret(name) || name.split(['_', '-']).any(ends_so)
 }
 
 /// Whether a variable or option of this name holds a secret.
@@ -442,6 +446,17 @@ mod tests {
         assert_eq!(values, ["***", "***", "5", "***"]);
         assert_eq!((kept[0].script.as_deref(), kept[1].script.as_deref()), (Some("SELECT :len;"), None));
         assert_eq!(hidden_in_words("no heron-3egg"), "no ***");
+    }
+
+    #[test]
+    fn a_variable_of_a_script_holds_a_secret_by_its_name() {
+        for name in ["pw", "DB_PASS", "pgpass", "userpw", "pass1", "my-pw", "db_pwd", "passphrase", "x_token"]
+        {
+            assert!(is_secret_variable(name), "{name}");
+        }
+        for name in ["passes", "aid", "power", "scale", "key", "pwx"] {
+            assert!(!is_secret_variable(name), "{name}");
+        }
     }
 
     #[test]
