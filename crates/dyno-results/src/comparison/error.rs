@@ -36,7 +36,10 @@ pub enum CompareError {
     Alone { name: String },
     #[error("--base {wanted:?} is none of the sides, which are {}", list(sides))]
     NoSuchBase { wanted: String, sides: Vec<String> },
-    #[error("the sides have no series in common: {}", inventory(sides))]
+    #[error(
+        "the sides have no series in common: {}\n  to compare two of other names, name them: RUN:TARGET/SERIES RUN:TARGET/SERIES",
+        inventory(sides)
+    )]
     NothingInCommon {
         /// Each side with its series.
         sides: Vec<(String, Vec<String>)>,
