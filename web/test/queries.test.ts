@@ -73,6 +73,10 @@ test("answers are valid, alike or only kept", () => {
   const { passes } = of("pg");
   expect(answersText(passes)).toBe("22 of 22 answers as on the other targets");
   expect(answersText(of("my").passes)).toBe("20 of 22 answers as on the other targets");
+  const queries = passes.queries.map((query, at) =>
+    at < 2 ? { ...query, varies: "LIMIT without ORDER BY" } : query,
+  );
+  expect(answersText({ ...passes, queries })).toBe("22 of 22 answers as on the other targets, 2 in part");
   const known = (answers: Partial<Passes["answers"]>) =>
     answersText({ ...passes, answers: { ...passes.answers, alike: 0, ...answers } });
   expect(known({})).toContain("compared with none");

@@ -106,7 +106,9 @@ fn totals(passes: &[&Passes], are_same: bool) -> Vec<Row> {
         |name: &str| name != "QPH" || (are_same && passes.iter().any(|passes| passes.qph.is_some()));
     let of = |(name, pick, shown): Total| {
         let cell = |passes: &&Passes| match pick(passes).filter(|_| are_same) {
-            Some((figure, Some(half_width))) if half_width > figure => format!("{} ±>100%", shown(figure)),
+            Some((figure, Some(half_width))) if half_width > figure / 2.0 => {
+                format!("{} ±>50%", shown(figure))
+            }
             Some((figure, Some(half_width))) => {
                 format!("{} {}", shown(figure), format::relative(figure, half_width))
             }
@@ -154,17 +156,20 @@ fn not_run(query: &QueryTimes, whose: &str, sheet: &mut Sheet) {
     sheet.paragraph("", &format!("{whose}{} ended in {count}{why}", visible(&query.query)), Paint::strong);
 }
 
-/// `22 valid`, `20 of 22 valid`, `22 alike`; `22 kept` where nothing was compared.
+/// `22 valid`, `20 of 22 valid`, `22 alike`; `22 kept` where nothing was compared. `9 alike, 5 in part`: of so many the text leaves
+/// something open, and they agree in the rest.
 fn answers(Passes { answers, queries, .. }: &Passes) -> String {
     let of_all = |count: usize, what: &str| match queries.len() {
         all if count == all => format!("{count} {what}"),
         all => format!("{count} of {all} {what}"),
     };
+    let in_part = queries.iter().filter(|query| query.varies.is_some() && query.differs.is_none()).count();
+    let in_part = if in_part == 0 { String::new() } else { format!(", {in_part} in part") };
     match *answers {
         AnswerCounts { kept: 0, .. } => format::UNKNOWN.to_owned(),
-        AnswerCounts { known: 1.., valid, .. } => of_all(valid, "valid"),
+        AnswerCounts { known: 1.., valid, .. } => of_all(valid, "valid") + &in_part,
         AnswerCounts { differ: differ @ 1.., .. } => format!("{differ} differ"),
-        AnswerCounts { alike: alike @ 1.., .. } => of_all(alike, "alike"),
+        AnswerCounts { alike: alike @ 1.., .. } => of_all(alike, "alike") + &in_part,
         AnswerCounts { kept, .. } => format!("{kept} kept"),
     }
 }
