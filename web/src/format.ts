@@ -70,7 +70,7 @@ export function long(value: Maybe): string {
 export function relativeError({ mean, half_width }: Pick<Estimate, "mean" | "half_width">): string {
   if (!known(half_width) || !(Math.abs(mean) > 0)) return `± ${UNKNOWN}`;
   const percent = Math.abs((half_width / mean) * 100);
-  if (percent > 100) return "not known to within a factor of two";
+  if (percent > 50) return "not known to within a factor of two";
   if (percent < 0.05) return "±<0.1%";
   return `±${percent.toFixed(percent < 9.95 ? 1 : 0)}%`;
 }

@@ -457,7 +457,7 @@ pub struct Peak {
     /// there are no others.
     pub indistinguishable_from: Option<String>,
     /// True where a higher client count was tried and was clearly slower, or throughput had stopped rising:
-    /// otherwise the peak may lie beyond the ladder.
+    /// otherwise the peak may lie beyond the ladder, or at a client count whose throughput is not known to within a factor of two.
     pub passed: bool,
 }
 
@@ -483,7 +483,8 @@ impl Estimate {
     }
 
     /// False where its interval says that it may be half as much, or less. Without an interval nothing says so.
-    pub(crate) fn is_known_within_two(&self) -> bool {
+    #[must_use]
+    pub fn is_known_within_two(&self) -> bool {
         self.half_width.is_none_or(|half_width| is_known_within_two(self.mean, half_width))
     }
 }
@@ -563,6 +564,12 @@ pub struct StageResult {
 pub const SHORTFALL: f64 = 0.02;
 
 impl StageResult {
+    /// False where its interval says that its throughput may be half as much, or less: it is no rung to choose a peak from.
+    #[must_use]
+    pub fn is_known_within_two(&self) -> bool {
+        self.throughput.is_none_or(|throughput| throughput.is_known_within_two())
+    }
+
     /// Whether a rate was asked for, and as good as all of it ended.
     #[must_use]
     pub fn met_its_rate(&self) -> bool {

@@ -3,7 +3,7 @@
 //! Every function takes any number, NaN and infinity included, and never panics: what is not a number is shown
 //! as [`UNKNOWN`]. Nothing here knows about terminals; the page's figures have the same form.
 
-use crate::document::Estimate;
+use crate::document::{Estimate, is_known_within_two};
 
 /// How an unknown value is shown.
 pub const UNKNOWN: &str = "–";
@@ -97,7 +97,7 @@ pub fn relative(mean: f64, half_width: f64) -> String {
     let percent = (half_width / mean * 100.0).abs();
     match percent {
         _ if !percent.is_finite() => "± unknown".to_owned(),
-        _ if percent > 100.0 => NOT_KNOWN.to_owned(),
+        _ if !is_known_within_two(mean, half_width) => NOT_KNOWN.to_owned(),
         _ if percent < 0.05 => "±<0.1%".to_owned(),
         _ if percent < 9.95 => format!("±{percent:.1}%"),
         _ => format!("±{percent:.0}%"),
@@ -347,8 +347,8 @@ mod tests {
         assert_eq!(throughput(&estimate(84_912.3, Some(509.0))), "84,912 TPS ±0.6%");
         assert_eq!(throughput(&estimate(84_912.3, None)), "84,912 TPS ± unknown");
         assert_eq!(throughput(&estimate(100.0, Some(25.0))), "100 TPS ±25%");
-        assert_eq!(throughput(&estimate(100.0, Some(99.0))), "100 TPS ±99%");
-        assert_eq!(throughput(&estimate(100.0, Some(101.0))), format!("100 TPS {NOT_KNOWN}"));
+        assert_eq!(throughput(&estimate(100.0, Some(50.0))), "100 TPS ±50%");
+        assert_eq!(throughput(&estimate(100.0, Some(51.0))), format!("100 TPS {NOT_KNOWN}"));
         assert_eq!(throughput(&estimate(100.0, Some(0.0001))), "100 TPS ±<0.1%");
         assert_eq!(throughput(&estimate(0.0, Some(1.0))), "0 TPS ± unknown");
     }

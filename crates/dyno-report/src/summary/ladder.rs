@@ -135,7 +135,19 @@ fn cut_short(rungs: &[DrawnRung], sheet: &mut Sheet) {
 }
 
 fn peak_text(report: &Report, series: &Series, rungs: usize) -> String {
-    let Some(peak) = &series.peak else { return "peak unknown".to_owned() };
+    let demand = |stage: &StageResult| match stage.stage.rate_per_s() {
+        Some(rate) => format!("{}/s", format::plain(rate)),
+        None => stage.stage.clients.to_string(),
+    };
+    let of_ladder = stages(report, &series.ladder);
+    let mut unknown: Vec<String> =
+        of_ladder.iter().filter(|stage| !stage.is_known_within_two()).map(|stage| demand(stage)).collect();
+    unknown.dedup();
+    let unknown = match unknown.as_slice() {
+        [] => String::new(),
+        steps => format!("; not known to within a factor of two at {}", steps.join(", ")),
+    };
+    let Some(peak) = &series.peak else { return format!("peak unknown{unknown}") };
     // The best of several has no interval.
     let error = peak.throughput.half_width.map(|_| format!(" {}", format::relative_error(&peak.throughput)));
     let figure = format::short(peak.throughput.mean) + &error.unwrap_or_default();
@@ -143,11 +155,8 @@ fn peak_text(report: &Report, series: &Series, rungs: usize) -> String {
     let rate = at_peak.first().and_then(|stage| stage.stage.rate_per_s());
     let is_met =
         series.ladder.last() == Some(&peak.stage) && at_peak.iter().all(|stage| stage.met_its_rate());
-    let at = match rate {
-        Some(rate) => format!("{}/s", format::plain(rate)),
-        None => peak.clients.to_string(),
-    };
-    match (rungs, peak.passed) {
+    let at = at_peak.first().map_or_else(|| peak.clients.to_string(), |stage| demand(stage));
+    let words = match (rungs, peak.passed) {
         // One client count is a choice and no search for a peak.
         (1, _) => format!("{figure} at {at}"),
         (_, false) if is_met => format!("{figure} at {at}, the highest rate, which was met"),
@@ -157,7 +166,8 @@ fn peak_text(report: &Report, series: &Series, rungs: usize) -> String {
             Some(others) => format!("peak {figure} at {at}, indistinguishable from {others}"),
             None => format!("peak {figure} at {at}"),
         },
-    }
+    };
+    words + &unknown
 }
 
 /// Where the target was saturated and what was at its limit there.

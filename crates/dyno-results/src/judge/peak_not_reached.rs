@@ -27,7 +27,20 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
         // No peak was looked for.
         return None;
     }
-    let (evidence, advice) = if !passed {
+    let unknown: Vec<String> = tried
+        .iter()
+        .filter(|result| !result.is_known_within_two())
+        .map(|result| load_words(result))
+        .collect();
+    let (evidence, advice) = if !passed && !unknown.is_empty() {
+        let evidence = format!(
+            "throughput is not known to within a factor of two at {}; of the other steps {} TPS at {} was highest",
+            unknown.join(", "),
+            format::long(peak.throughput.mean),
+            load_words(at_peak)
+        );
+        (evidence, "take longer steps, with --step, on a machine with less other work")
+    } else if !passed {
         let evidence = format!(
             "throughput had not clearly stopped rising when the ladder ended at {}; highest was {} TPS at {}",
             load_words(highest),

@@ -44,13 +44,15 @@ pub fn peak(rungs: &[LoadStep]) -> Option<Peak> {
     tried.sort_unstable();
     tried.dedup();
     let throughput = if rungs.len() > 1 { best.throughput.without_interval() } else { best.throughput };
+    let mut unknown = rungs.iter().filter(|rung| !rung.throughput.is_known_within_two());
+    let maybe_higher = unknown.any(|rung| rung.throughput.mean > best.throughput.mean);
     Some(Peak {
         indistinguishable_from: in_ranges(&tried, &clients_indistinguishable, best.clients),
         stage: best.stage,
         clients: best.clients,
         throughput,
         clients_indistinguishable,
-        passed: passed(&known).is_some(),
+        passed: passed(&known).is_some() && !maybe_higher,
     })
 }
 
@@ -220,6 +222,10 @@ mod tests {
         // The highest mean of all, which may as well be half of it.
         rungs.push((8, 9000.0, Some(4600.0)));
         assert_eq!(peak(&ladder(&rungs)).unwrap().clients, 4);
+        // The peak may be there, whatever the other rungs say.
+        let slower = [&rungs[..], &[(16, 2000.0, Some(50.0))]].concat();
+        assert_eq!(passed(&ladder(&slower)), Some(Passed::ClearlySlower));
+        assert!(!peak(&ladder(&slower)).unwrap().passed);
         // It is no evidence that the peak was passed either, and stands between ranges of neighbours.
         rungs[3] = (8, 300.0, Some(200.0));
         assert!(!peak(&ladder(&rungs)).unwrap().passed);

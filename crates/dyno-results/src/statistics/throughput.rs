@@ -40,9 +40,11 @@ pub fn estimate(slices: &[Slice]) -> Option<Estimate> {
         .map(|slice| slice.count as f64 / slice.seconds)
         .collect();
     let interval = half_width(&rates);
+    // A transaction that is under way at an end of the time is counted or is not: equal counts of few say no more than that.
+    let resolution = 1.0 / seconds;
     Some(Estimate {
         mean: count as f64 / seconds,
-        half_width: interval.map(|(half_width, _)| half_width),
+        half_width: interval.map(|(half_width, _)| half_width.max(resolution)),
         samples: u32::try_from(rates.len()).unwrap_or(u32::MAX),
         effective_samples: interval.map(|(_, effective)| effective),
     })
@@ -191,7 +193,14 @@ mod tests {
         slices.push(Slice { count: 3, seconds: 0.01 });
         let estimate = estimate(&slices).unwrap();
         assert!((estimate.mean - 9003.0 / 9.01).abs() < 1e-9);
-        assert_eq!((estimate.half_width, estimate.samples), (Some(0.0), 9));
+        assert_eq!((estimate.half_width, estimate.samples), (Some(1.0 / 9.01), 9));
+    }
+
+    #[test]
+    fn equal_counts_are_known_to_one_transaction_at_best() {
+        // Statements of 0.45 s: 2.2 a second.
+        let estimate = estimate(&[Slice { count: 2, seconds: 1.0 }; 4]).unwrap();
+        assert_eq!((estimate.mean, estimate.half_width), (2.0, Some(0.25)));
     }
 
     #[test]

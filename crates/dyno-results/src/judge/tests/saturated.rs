@@ -125,6 +125,22 @@ fn waiting_for_a_connection_is_no_lateness_of_the_driver() {
 }
 
 #[test]
+fn steps_that_are_not_known_within_two_are_named_where_no_peak_is() {
+    let mut fixture = Fixture::started("2026-11-20-1");
+    let swings: Vec<u64> = [100, 9000].repeat(5);
+    for (clients, tps) in [(1, vec![410; 10]), (2, swings.clone()), (4, swings)] {
+        fixture.play(&FixtureStage::write(StageKind::Ladder, clients, &tps));
+    }
+    fixture.finish();
+    let report = fold(&fixture.events);
+    let words = [
+        "not known to within a factor of two at 2 clients, 4 clients; of the other steps 410 TPS at 1 client",
+    ];
+    must_find(&report, "peak-not-reached", Severity::Doubt, &words);
+    assert!(found(&report, "peak-not-reached").unwrap().advice.contains("--step"));
+}
+
+#[test]
 fn a_ladder_of_rates_ends_in_rates() {
     let play = |rates: &[f64], most: f64| {
         let mut fixture = Fixture::started("2026-11-20-1");
