@@ -48,6 +48,29 @@ fn a_whole_run_at_120_columns() {
 }
 
 #[test]
+fn a_load_that_stays_the_same_has_the_steps_of_the_ladder_that_it_accompanies() {
+    for (two_targets, leader, follower) in [(false, "read", "write"), (true, "ingest", "join")] {
+        let mut events = Plan { two_targets, ..Plan::default() }.events();
+        for stamped in &mut events {
+            if let Event::StageStarted(stage) = &mut stamped.event {
+                stage.key.phase = 0;
+                if stage.series == follower {
+                    (stage.key.stream, stage.clients) = (1, 1);
+                }
+            }
+        }
+        let report = fold(&events);
+        let text = render(&report, None, Terminal::plain(120));
+        assert!(text.contains(&format!("its load stayed the same beside the ladder of {leader}")), "{text}");
+        let own = text.lines().skip_while(|line| !line.starts_with(follower));
+        let clients = own.into_iter().find(|line| line.contains("clients ")).unwrap();
+        let loads: Vec<&str> =
+            clients.split_whitespace().skip_while(|word| *word != "clients").skip(1).take(6).collect();
+        assert_eq!(loads, ["1", "2", "4", "8", "16", "32"], "{text}");
+    }
+}
+
+#[test]
 fn queries_are_told_where_the_workload_tells_them() {
     let mut report = fold(&Plan { ladder: vec![], hold_s: 1, ..Plan::default() }.events());
     let hold = report.stages.last_mut().unwrap();

@@ -95,10 +95,21 @@ pub(super) fn of_several(
 }
 
 fn rungs(report: &Report, series: &Series) -> Vec<DrawnRung> {
-    stages(report, &series.ladder).into_iter().map(|stage| rung(stage, series)).collect()
+    stages(report, &series.ladder).into_iter().map(|stage| rung(report, stage, series)).collect()
 }
 
-fn rung(stage: &StageResult, series: &Series) -> DrawnRung {
+/// The stage whose load is that of the step: its own, or the one that it accompanied.
+fn step_of<'a>(report: &'a Report, stage: &'a StageResult) -> &'a StageResult {
+    stage.accompanies.and_then(|id| report.stage(id)).unwrap_or(stage)
+}
+
+/// The series whose ladder it accompanied; `None` where it has a course of its own.
+fn led_by<'a>(report: &'a Report, series: &Series) -> Option<&'a str> {
+    let first = series.ladder.first().and_then(|id| report.stage(*id))?;
+    Some(&*report.stage(first.accompanies?)?.stage.series)
+}
+
+fn rung(report: &Report, stage: &StageResult, series: &Series) -> DrawnRung {
     let id = stage.stage.id;
     let is_peak = series.peak.as_ref().is_some_and(|peak| peak.stage == id);
     let is_peak = is_peak && !(stage.met_its_rate() && series.peak.as_ref().is_some_and(|peak| !peak.passed));
@@ -109,9 +120,10 @@ fn rung(stage: &StageResult, series: &Series) -> DrawnRung {
     };
     let saturation = series.saturation.as_ref();
     let latency = stage.latency();
+    let step = &step_of(report, stage).stage;
     DrawnRung {
-        clients: stage.stage.clients,
-        rate_per_s: stage.stage.rate_per_s(),
+        clients: step.clients,
+        rate_per_s: step.rate_per_s(),
         tps: stage.throughput.map(|throughput| throughput.mean),
         p50_us: latency.map(|latency| latency.p50_us),
         p99_us: latency.map(|latency| latency.p99_us),
@@ -135,6 +147,9 @@ fn cut_short(rungs: &[DrawnRung], sheet: &mut Sheet) {
 }
 
 fn peak_text(report: &Report, series: &Series, rungs: usize) -> String {
+    if let Some(leader) = led_by(report, series) {
+        return format!("its load stayed the same beside the ladder of {}", visible(leader));
+    }
     let demand = |stage: &StageResult| match stage.stage.rate_per_s() {
         Some(rate) => format!("{}/s", format::plain(rate)),
         None => stage.stage.clients.to_string(),

@@ -79,7 +79,8 @@ fn finish(series: &mut Series, stages: &[StageResult], known: Option<&Report>) {
     let steps: Vec<LoadStep> = ladder.iter().filter_map(|result| LoadStep::of(result)).collect();
     // The steps of a load that accompanied another's ladder are all the same, and say nothing of more load.
     let rises = steps.iter().any(|step| Some(step.load()) != steps.first().map(LoadStep::load));
-    series.peak = peak::peak(&steps).filter(|_| rises || steps.len() == 1);
+    let accompanied = ladder.iter().any(|result| result.accompanies.is_some());
+    series.peak = peak::peak(&steps).filter(|_| rises || steps.len() == 1 && !accompanied);
     series.saturation = known.filter(|_| rises).and_then(|known| saturation(&steps, &ladder, known));
     // Rungs of a rate have the same clients throughout: where it stops being met says whether there is more.
     let of_rates = !steps.is_empty() && steps.iter().all(|step| step.rate_per_s.is_some());

@@ -5,7 +5,7 @@ mod shared_connections;
 
 use super::*;
 use crate::document::{Metric, NOT_FINISHED, SCHEMA, StageResult};
-use crate::event::{Interval, Outcome, Pool, Queries, Sample, StageKind};
+use crate::event::{Interval, Outcome, Pool, Queries, Sample, StageKind, Stamped};
 use crate::fixture::{
     Fixture, FixtureStage, clean_fixture, clean_report, divided, interval, saturated_ladder, wobble,
 };
@@ -208,6 +208,10 @@ fn the_rest_of_a_second_has_no_rate_and_what_is_all_of_a_stage_has_one() {
 
 /// A run of two streams: `oltp`, the first of them, goes up a ladder, and `reports` begins each stage before it.
 fn two_streams(reports: &[u32]) -> Report {
+    fold(&events_of_two_streams(reports))
+}
+
+fn events_of_two_streams(reports: &[u32]) -> Vec<Stamped> {
     let mut fixture = Fixture::started("2026-11-20-1");
     let kinds = [StageKind::WarmUp, StageKind::Ladder, StageKind::Ladder, StageKind::Ladder, StageKind::Hold];
     for ((kind, clients), of_reports) in kinds.into_iter().zip([4, 1, 2, 4, 2]).zip(reports) {
@@ -231,7 +235,7 @@ fn two_streams(reports: &[u32]) -> Report {
             (stage.key.phase, stage.key.stream) = (0, u32::from(stage.series == "reports"));
         }
     }
-    fold(&fixture.events)
+    fixture.events
 }
 
 #[test]
@@ -251,6 +255,15 @@ fn a_load_that_stays_the_same_stands_at_the_steps_of_the_one_that_it_accompanies
     // Streams are told in the order of the phase, whichever began first.
     let names: Vec<_> = report.series.iter().map(|series| series.name.as_str()).collect();
     assert_eq!(names, ["oltp", "reports"]);
+}
+
+#[test]
+fn a_load_that_accompanies_a_ladder_has_no_peak_where_one_step_alone_was_measured() {
+    let mut events = events_of_two_streams(&[1; 3]);
+    events.retain(|stamped| !matches!(&stamped.event, Event::StageFinished(finished) if finished.stage == 4));
+    let report = fold(&events);
+    let peaks: Vec<_> = report.series.iter().map(|series| (&*series.name, series.peak.is_some())).collect();
+    assert_eq!(peaks, [("oltp", true), ("reports", false)]);
 }
 
 #[test]
