@@ -60,10 +60,7 @@ impl Benchmark for EventsBenchmark {
 
     fn sizes_wanted(&self) -> Vec<MeasuredSize> {
         let said = self.options.rows.and_then(|_| self.options.size(|| 0).ok());
-        let of =
-            |protocol, product| move |size: Size| MeasuredSize { bytes: size.bytes(), protocol, product };
-        let products = [of("PostgreSQL", "PostgreSQL 15"), of("MySQL", "MySQL 9")];
-        said.map(|size| products.map(|of| of(size)).to_vec()).unwrap_or_default()
+        said.map(|size| size.measured()).unwrap_or_default()
     }
 
     fn find(&self, connection: &mut Connection) -> Result<Option<Dataset>, BenchmarkError> {

@@ -1,5 +1,6 @@
 //! How large the data is, and which size suits a machine. Pure arithmetic.
 
+use crate::benchmark::MeasuredSize;
 use crate::dataset::{SizeError, disk};
 use dyno_results::format::grouped;
 
@@ -10,9 +11,14 @@ pub(super) const ROWS_MAX: u64 = 2_000_000_000;
 const EVENTS_PER_CUSTOMER: u64 = 100;
 const CUSTOMERS_MIN: u64 = 10_000;
 
-/// Size of a row with its keys, bytes: an event takes 72 on PostgreSQL and 65 on MySQL 9 as it is loaded; rounded up.
+/// Size of a row of `event` and of one of `customer` with their keys, bytes, as a million of each are loaded: by protocol and product,
+/// as measured.
+const MEASURED: [(&str, &str, [u64; 2]); 2] =
+    [("PostgreSQL", "PostgreSQL 15", [72, 93]), ("MySQL", "MySQL 9", [63, 75])];
+/// More than any of them, for what has to fit.
 const EVENT_BYTES: u64 = 80;
 const CUSTOMER_BYTES: u64 = 140;
+
 /// Rows of the two tables as they are loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
@@ -69,6 +75,16 @@ impl Size {
         self.rows * EVENT_BYTES + self.customers * CUSTOMER_BYTES
     }
 
+    /// The same on each product on which it was measured.
+    pub(super) fn measured(&self) -> Vec<MeasuredSize> {
+        let sizes = MEASURED.iter().map(|&(protocol, product, [event, customer])| MeasuredSize {
+            bytes: self.rows * event + self.customers * customer,
+            protocol,
+            product,
+        });
+        sizes.collect()
+    }
+
     /// Refuses what does not fit. `free_disk_bytes` is what the server's disk has free with the tables of before already
     /// gone; `None` where it is not known.
     pub(super) fn check_disk(&self, free_disk_bytes: Option<u64>) -> Result<(), SizeError> {
@@ -88,6 +104,14 @@ mod tests {
 
     fn suggested(cpus: u32, memory_bytes: Option<u64>, free_disk_bytes: Option<u64>, quick: bool) -> u64 {
         Size::suggested_rows(cpus, memory_bytes, free_disk_bytes, quick)
+    }
+
+    #[test]
+    fn a_product_has_the_size_that_was_measured_on_it() {
+        let size = Size::new(1_000_000, Some(1_000_000)).unwrap();
+        let sizes: Vec<_> = size.measured().iter().map(|one| (one.product, one.bytes)).collect();
+        assert_eq!(sizes, [("PostgreSQL 15", 165_000_000), ("MySQL 9", 138_000_000)]);
+        assert!(sizes.iter().all(|(_, bytes)| *bytes < size.bytes()));
     }
 
     #[test]

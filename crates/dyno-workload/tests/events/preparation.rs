@@ -33,6 +33,12 @@ fn every_product_holds_the_same_rows() {
         let last_rows = progress.iter().rev().find(|news| matches!(news, Progress::Rows { .. }));
         assert_eq!(last_rows, Some(&Progress::Rows { done: 102_845, total: 102_845 }), "{name}");
         assert!(!progress.iter().any(|news| matches!(news, Progress::Remark(_))), "{name}: {progress:?}");
+        if name.starts_with("PostgreSQL") {
+            let sizes = "SELECT pg_total_relation_size('event') + pg_total_relation_size('customer')";
+            let bytes: f64 = rows(&server, sizes)[0].parse().unwrap();
+            let told = benchmark.sizes_wanted().iter().find(|it| it.protocol == "PostgreSQL").unwrap().bytes;
+            assert!((bytes / told as f64 - 1.0).abs() < 0.1, "{bytes} bytes, and {told} were told");
+        }
         let data = server.find(&benchmark).unwrap();
         let counted = data.counts.as_ref().unwrap().count(&mut server.open()).unwrap();
         assert_eq!(counted, [2_345, 100_500], "{name}");

@@ -12,12 +12,12 @@ use dyno_target::Target;
 use super::{PhasePlan, Plan, StreamPlan, SystemPlan, TargetSource};
 use crate::campaign::OPEN_CLIENTS;
 
-/// What dyno took with one client, of a server and of a file of SQLite, in runs of seconds to minutes.
-const MEMORY_BYTES: u64 = 45 << 20;
+/// What a release build took with one client, in runs of seconds: 25 MiB of a server, 29 of a file of SQLite.
+const MEMORY_BYTES: u64 = 30 << 20;
 /// What each further client took: over PostgreSQL's protocol (100 to 1,000 clients, without TLS), and with a thread of its own, as
 /// drivers need one (300 clients of SQLite).
 const CLIENT_BYTES: u64 = 3 << 10;
-const THREAD_BYTES: u64 = 200 << 10;
+const THREAD_BYTES: u64 = 400 << 10;
 
 const STEP: [&str; 2] = ["step", "steps"];
 const HOLD: [&str; 2] = ["hold", "holds"];
