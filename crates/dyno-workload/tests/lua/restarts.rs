@@ -89,6 +89,43 @@ fn an_ignored_error_restarts_the_event() {
     }
 }
 
+/// sysbench's is a pointer, which scripts that print tables show as a name.
+#[test]
+fn the_connection_that_a_hook_gets_is_the_scripts_own() {
+    let script = r###"
+        local C = require("ffi").C
+        function thread_init() con, other = sysbench.sql.driver():connect(), sysbench.sql.driver():connect() end
+        function event()
+           local ok, why = pcall(con.query, con, "SELECT nothing_like_it")
+           assert(not ok and heard == 1, why)
+           assert(con.mark == 7 and con:query_row("SELECT 5") == "5")
+        end
+        function sysbench.hooks.sql_error_ignorable(failure)
+           local found = failure.connection
+           assert(type(found) == "cdata" and tostring(found) == "<sql_connection>")
+           assert(found == con and con == found and found ~= other and found ~= nil and found ~= "con")
+           assert(found.sql_state == failure.sql_state and found.error == sysbench.sql.error.FATAL)
+           found.mark = 7
+           assert(found:reconnect() and found:query_row("SELECT 3") == "3")
+           con.own = false
+           assert(found.own == false and found.nothing == nil)
+           local statement = found:prepare("SELECT 4")
+           assert(statement:execute():fetch_row()[1] == "4" and statement:close() == 0)
+           assert(C.db_query(found, "SELECT 6", 8).nrows == 1 and C.db_connection_reconnect(found) == 0)
+           local ok, why = pcall(function()
+              found.query("SELECT 1")
+           end)
+           assert(not ok and why:find("test.lua:22: a method of a connection is called with a colon", 1, true), why)
+           heard = (heard or 0) + 1
+        end"###;
+    for server in servers() {
+        let run = Run { clients: 1, threads: 1, ..Run::of(script, &server) };
+        let outcome = run.events(1, &server);
+        assert_eq!(outcome.failure, None, "{server}");
+        assert_eq!((outcome.counts.events, outcome.counts.ignored_errors), (1, 1), "{server}");
+    }
+}
+
 #[test]
 fn a_hook_may_ignore_what_is_not_ignored() {
     let hook = "function sysbench.hooks.sql_error_ignorable(failure) return failure.sql_errmsg:lower():find('duplicate') end";

@@ -31,7 +31,7 @@ const OWN_WORDS: &str = "its help has dyno's own words";
 
 /// Lines of sessions that do apply, where dyno says something else on purpose: as they begin, sysbench's with `-` and dyno's with
 /// `+`.
-const ON_PURPOSE: [&str; 7] = [
+const ON_PURPOSE: [&str; 13] = [
     "- The 'fileio' test requires a command argument.",
     "- invalid option: --invalid-option",
     "+ FATAL: The 'fileio' test needs no database, and dyno has none of these tests",
@@ -42,12 +42,15 @@ const ON_PURPOSE: [&str; 7] = [
     "+ FATAL: `sysbench.cmdline.read_cmdline_options' function failed: wrong table structure in sysbench.cmdline.options, at",
     // Dyno reconnects on PostgreSQL, too.
     "- ALERT: reconnect is not supported by the current driver",
+    "- reconnects = 0",
+    "+ reconnects = 0",
+    // The port is that of the server which these tests have started.
+    "- FATAL: unable to connect to MySQL server on host 'non-existing', port 0",
+    "+ FATAL: unable to connect to MySQL server on host 'non-existing', port 0",
+    // Dyno has the words of MariaDB's client library, with which sysbench is built on Debian.
+    "- FATAL: error 0: Unknown MySQL server host 'non-existing' (0)",
+    "+ FATAL: error 0: Unknown server host 'non-existing' (-0)",
 ];
-
-/// Tests that apply and that dyno does not pass, and why. One that passes leaves the list.
-const NOT_PASSED: [(&str, &str); 2] = [("api_sql_mysql", CONNECTION), ("api_sql_pgsql", CONNECTION)];
-const CONNECTION: &str = "the error hook shows its descriptor with `inspect`, for which a connection of sysbench is a pointer, and one of \
-                          dyno a table that is shown whole";
 
 /// After which time a call of sysbench or dyno is ended that hangs, so that its session shows which it was; and all sessions of a
 /// group. The longest call takes some seconds.
@@ -93,12 +96,12 @@ fn dyno_passes_the_tests_that_sysbench_passes() {
         println!("only of dyno {:#?}", only(lines, control));
     }
     println!("of {count} tests that apply, dyno passes {}", count - failing.len());
-    for (name, why) in NOT_PASSED {
-        println!("{name} is not passed: {why}");
-    }
     let failing: Vec<&str> = failing.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(failing, NOT_PASSED.map(|(name, _)| name), "the list of those that are not passed");
-    let missing: Vec<_> = real.iter().filter(|(name, _)| !dyno.contains_key(*name)).collect();
+    assert!(failing.is_empty(), "dyno does not pass {failing:?}");
+    // On MariaDB Debian's sysbench dies in `api_sql_mysql`.
+    let dies = |lines: &[String]| lines.iter().any(|line| line.contains("Segmentation fault"));
+    let missing = real.iter().filter(|(name, lines)| !dyno.contains_key(*name) && !dies(lines));
+    let missing: Vec<_> = missing.collect();
     assert!(missing.is_empty(), "dyno passes, and sysbench does not: {missing:#?}");
 }
 

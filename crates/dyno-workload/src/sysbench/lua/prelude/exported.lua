@@ -51,6 +51,13 @@ local function check(what, called, object, class)
    end
 end
 
+-- Of a connection, or of the pointer to it that the error hook got.
+local function connection_of(name, given)
+   local con = core.connection_of[given] or given
+   check("connection", name, con, connection)
+   return con
+end
+
 -- Whether it went well, and what it returns. What is wrong with the script itself is raised.
 local function attempt(con, method, ...)
    con.error, con.sql_errno, con.sql_state, con.sql_errmsg = NONE, 0, "", ""
@@ -73,7 +80,7 @@ end
 -- A function that takes a connection, and a text if `with_text`. `finish` makes of the outcome what is returned.
 local function on_connection(name, method, finish, with_text)
    core.exported[name] = function(con, text, length)
-      check("connection", name, con, connection)
+      con = connection_of(name, con)
       return finish(attempt(con, connection.__index[method], con, with_text and text_of(text, length) or nil))
    end
 end
@@ -107,7 +114,7 @@ function core.exported.db_connection_create(driver)
 end
 
 function core.exported.db_connection_close(con)
-   check("connection", "db_connection_close", con, connection)
+   con = connection_of("db_connection_close", con)
    local was_open = not con.closed
    con:disconnect()
    return status(was_open)

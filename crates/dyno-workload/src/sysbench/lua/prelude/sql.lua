@@ -141,6 +141,34 @@ function core.sql_error_text(failure)
       tostring(failure.sql_state), tostring(failure.sql_errmsg))
 end
 
+-- A connection as the error hook gets it: as in sysbench a pointer, which a script that prints tables shows as a name. It has the
+-- fields and methods of the connection and equals it. Where there is no foreign function interface, it is the connection.
+loadstring("return 0ULL")
+local ffi = package.loaded.ffi
+local connection_of = setmetatable({}, { __mode = "k" })
+local pointer_to = function(self) return self end
+if ffi then
+   local pointer = ffi.metatype(ffi.typeof("struct {}"), {
+      __index = function(self, name)
+         local value = connection_of[self][name]
+         if type(value) ~= "function" then
+            return value
+         end
+         return function(given, ...) return value(connection_of[given] or given, ...) end
+      end,
+      __newindex = function(self, name, value) connection_of[self][name] = value end,
+      __eq = function(one, other)
+         return (connection_of[one] or one) == (connection_of[other] or other)
+      end,
+      __tostring = connection_class.__tostring,
+   })
+   pointer_to = function(self)
+      local made = pointer()
+      connection_of[made] = self
+      return made
+   end
+end
+
 -- Raises what the server refused. What is to be ignored is raised as a table that restarts the event; all else names the
 -- line of the script that stands `level` calls above. `query` is its text, or the statement that was prepared or executed.
 local function refuse(level, self, query, ignorable, errno, state, message, open)
@@ -150,7 +178,7 @@ local function refuse(level, self, query, ignorable, errno, state, message, open
       called, query = query.prepared and "execute" or "prepare", query.query
    end
    local failure = {
-      connection = self, query = query, sql_errno = errno, sql_state = state, sql_errmsg = message,
+      connection = pointer_to(self), query = query, sql_errno = errno, sql_state = state, sql_errmsg = message,
    }
    if not ignorable then
       -- Before the hook, and whatever it says.
@@ -187,20 +215,16 @@ local CALLER = 3
 -- What a statement without a result gives: as in sysbench, a pointer that equals nil and yet counts as true, and has a result's
 -- methods. Where there is no foreign function interface, it is nil.
 local no_result
-do
-   loadstring("return 0ULL")
-   local ffi = package.loaded.ffi
-   if ffi then
-      local pointed = ffi.typeof("struct {}")
-      ffi.metatype(pointed, {
-         __index = function(_, name)
-            return result[name]
-            or error(format("'%s' of the result of a statement that returns no rows", tostring(name)), 2)
-         end,
-         __tostring = result_class.__tostring,
-      })
-      no_result = ffi.cast(ffi.typeof("$ *", pointed), nil)
-   end
+if ffi then
+   local pointed = ffi.typeof("struct {}")
+   ffi.metatype(pointed, {
+      __index = function(_, name)
+         return result[name]
+         or error(format("'%s' of the result of a statement that returns no rows", tostring(name)), 2)
+      end,
+      __tostring = result_class.__tostring,
+   })
+   no_result = ffi.cast(ffi.typeof("$ *", pointed), nil)
 end
 
 -- What a script gets that looks at no result.
@@ -634,3 +658,4 @@ end
 
 core.sql_classes = { connection = connection_class, statement = statement_class, result = result_class }
 core.no_result = no_result
+core.connection_of = connection_of
