@@ -7,7 +7,7 @@ pub(crate) fn own(text: &str) -> String {
 
 /// What the resolver says where there is no such name, and where it cannot ask.
 const UNRESOLVED: [(&str, &str); 2] = [
-    ("Unknown MySQL server host 'nope.invalid' (-2)", "Unknown MySQL server host 'nope.invalid' (-3)"),
+    ("server host 'nope.invalid' (-2)", "server host 'nope.invalid' (-3)"),
     ("Name or service not known", "Temporary failure in name resolution"),
 ];
 

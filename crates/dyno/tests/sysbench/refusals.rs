@@ -118,6 +118,10 @@ const CASES: &[&str] = &[
     "./nothing.lua run",
     "./wrong.lua run",
     "./nope.lua run",
+    "./caught.lua --mysql-host=nope.invalid run",
+    "./caught.lua --mysql-host=127.0.0.1 --mysql-port=1 run",
+    "./caught.lua --db-driver=pgsql --pgsql-host=nope.invalid run",
+    "./caught.lua --db-driver=pgsql --pgsql-host=/nonexistent run",
     "options help",
 ];
 
@@ -127,6 +131,12 @@ const FILES: &[(&str, &str)] = &[
     ("idle.lua", "function event() return true end\n"),
     ("nothing.lua", "x = 1\n"),
     ("wrong.lua", "x = = 1\n"),
+    // What fails in an event is the script's to catch, and may be tried again.
+    (
+        "caught.lua",
+        "function event()\n  local driver = sysbench.sql.driver()\n  \
+         for _ = 1, 2 do print(pcall(driver.connect, driver)) end\n  error('it goes on')\nend\n",
+    ),
     (
         "options.lua",
         "sysbench.cmdline.options = {\n  flag = {\"A flag\", false}, size = {\"A number\", 10}, \
