@@ -33,7 +33,15 @@ impl Target {
             return target.map(Self::Driver);
         }
         match other_scheme(text) {
-            None => TargetSettings::parse(text, environment).map(Self::Postgres),
+            None => match TargetSettings::parse(text, environment) {
+                // One word with `=` may be a path; what stands behind it is not repeated, as it may be a password.
+                Err(TargetError::UnknownParameter { name, suggestion: None })
+                    if text.starts_with(&format!("{name}=")) && !text.contains(char::is_whitespace) =>
+                {
+                    Err(TargetError::NotATarget { found: format!("{name}=…") })
+                }
+                settings => settings.map(Self::Postgres),
+            },
             Some(scheme) if mysql::SCHEMES.contains(&scheme) => {
                 MySqlSettings::parse(text, environment).map(Self::MySql)
             }

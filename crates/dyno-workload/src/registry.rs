@@ -213,12 +213,15 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// How like a name is to what was typed, 0 to 1: the whole of it, or its last part where only that was typed.
+/// How like a name is to what was typed, 0 to 1: the whole of it, or its last part where only that was typed. A single letter is like
+/// whatever has it.
 #[must_use]
 pub fn likeness(typed: &str, name: &str) -> f64 {
     let whole = strsim::jaro_winkler(typed, name);
     match name.rsplit_once('/') {
-        Some((_, last)) if !typed.contains('/') => whole.max(strsim::jaro_winkler(typed, last)),
+        Some((_, last)) if !typed.contains('/') && last.len() > 1 => {
+            whole.max(strsim::jaro_winkler(typed, last))
+        }
         _ => whole,
     }
 }
@@ -393,6 +396,7 @@ mod tests {
         let mistyped = find("tpcb/selct-only").unwrap_err().to_string();
         assert!(mistyped.contains("did you mean tpcb/select-only?"), "{mistyped}");
         assert_eq!(["tcpb", "ycbs", "evnets"].map(nearest), [Some("tpcb"), Some("ycsb"), Some("events")]);
+        assert_eq!(["fortnights", "abc", "hello"].map(nearest), [None; 3]);
         let mistyped = find("oltp_raed_write").unwrap_err().to_string();
         assert!(mistyped.contains("did you mean sysbench/oltp_read_write?"), "{mistyped}");
         let unknown = find("xyzzy").unwrap_err().to_string();

@@ -240,7 +240,10 @@ fn what_is_no_scenario_is_told_for_what_it_is() {
     home.dyno(&["plan", "./missing.txt"]).expect(1).says(&["missing.txt", "No such file", "FILE.toml"]);
     let queries = home.path("day=2/queries").display().to_string();
     home.dyno(&["run", &queries]).expect(1).says(&["cannot read the queries", "day=2"]);
-    home.dyno(&["run", "--target", "./day=2/a.db"]).expect(1).says(&["a target is written", "sqlite:FILE"]);
+    for path in ["./day=2/a.db", "day=2/a.db", "day=2"] {
+        home.dyno(&["run", "--target", path]).expect(1).says(&["a target is written", "sqlite:FILE", "day="]);
+    }
+    home.dyno(&["run", "--target", "day=2 host=h"]).expect(1).says(&["no connection parameter", "day"]);
     home.dyno(&["run", "host=/tmp dbname=d"]).expect(1).says(&["--target"]);
     home.dyno(&["run", "--hold", "3", "min"]).expect(1).says(&["--hold 3min", "'3 min'"]);
     for number in ["nan", "inf", "-inf", "-3", "0.5"] {
