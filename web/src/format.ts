@@ -225,3 +225,9 @@ function grouped(number: string): string {
   const separated = whole.replace(/\B(?=(\d{3})+$)/g, ",");
   return fraction === undefined ? separated : `${separated}.${fraction}`;
 }
+
+/** A text of the document is the end of a line in a terminal; here it is a sentence. */
+export function sentence(text: string): string {
+  const whole = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(whole) ? whole : `${whole}.`;
+}

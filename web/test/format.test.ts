@@ -14,6 +14,7 @@ import {
   plain,
   relativeError,
   seconds,
+  sentence,
   setting,
   share,
   short,
@@ -161,4 +162,13 @@ test.each([
   expect(moment("2026-11-20T07:49:41Z")).toBe(text);
   expect(moment("yesterday")).toBe("yesterday");
   vi.unstubAllEnvs();
+});
+
+test("a text that others end with a full stop has one", () => {
+  expect(["no room is left.", "no room is left", "where is it?", "1.5 s"].map(sentence)).toEqual([
+    "No room is left.",
+    "No room is left.",
+    "Where is it?",
+    "1.5 s.",
+  ]);
 });

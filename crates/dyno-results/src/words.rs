@@ -22,6 +22,11 @@ pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     all
 }
 
+/// What others said, a server for example, as a part of a sentence: without a full stop of its own.
+pub(crate) fn clause(said: &str) -> &str {
+    said.trim_end_matches([' ', '.'])
+}
+
 /// The first three of what may be many: `a; b; c; and 4 more`.
 pub(crate) fn first_few(items: &[String]) -> String {
     let (named, others) = items.split_at(items.len().min(3));
@@ -48,6 +53,7 @@ mod tests {
 
     #[test]
     fn items_are_listed_and_words_are_quoted() {
+        assert_eq!(["no room.", "no. ", "no 1.5", "no"].map(clause), ["no room", "no", "no 1.5", "no"]);
         assert_eq!(list(&["a", "b", "c"]), "a, b and c");
         assert_eq!(list(&["a"]), "a");
         let words =

@@ -2,7 +2,7 @@
 
 import type { Passes, Report, Series } from "../document";
 import { type Child, el, orUnknown } from "../dom";
-import { count, countedQueries, relativeError, seconds, short } from "../format";
+import { count, countedQueries, relativeError, seconds, sentence, short } from "../format";
 import { answersText, notRun } from "../queries";
 import { caveatOf, isLive } from "../reading";
 
@@ -23,7 +23,7 @@ export function passesParts(report: Report, series: Series): Child[] {
 
 export function caveat(workload: string): Child {
   const text = caveatOf(workload);
-  return text !== null && el("p", { class: "caveat" }, `${text[0]?.toUpperCase()}${text.slice(1)}.`);
+  return text !== null && el("p", { class: "caveat" }, sentence(text));
 }
 
 /** The total; where there is none, how many queries ran, since sums over different queries cannot be compared. */

@@ -5,7 +5,7 @@
 import { signOf } from "../charts/marks";
 import type { Severity, SpeedUp } from "../document";
 import { type Child, el, icon, section, table } from "../dom";
-import { counted, duration, long } from "../format";
+import { counted, duration, long, sentence } from "../format";
 import { clientsText } from "../reading";
 import type { Lane, Scene } from "../scene";
 import { severitySign } from "../sections/findings";
@@ -293,10 +293,4 @@ function multiple(value: number): string {
   if (value > 0 && value < 0.001) return "<0.001";
   const digits = value < 1.1 ? 3 : value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
   return value.toFixed(digits);
-}
-
-/** A text of the document is the end of a line in a terminal; here it is a sentence. */
-function sentence(text: string): string {
-  const whole = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }

@@ -4,7 +4,7 @@
 import { readReport, withUpdate } from "../columns";
 import type { Report } from "../document";
 import { el } from "../dom";
-import { clock, long } from "../format";
+import { clock, long, sentence } from "../format";
 import { ReportPage } from "../page";
 import { clientsText, isLive, kindText, runningText } from "../reading";
 import { speedUpInRun } from "../sections/queries";
@@ -90,7 +90,7 @@ export class Watch {
         this.#streams.delete(name);
         this.#lost.delete(name);
         const where = report === null ? "" : ` Its report is ${report}.`;
-        this.#say(reason === null ? `${name} has finished.${where}` : `${name}: ${reason}.`);
+        this.#say(reason === null ? `${name} has finished.${where}` : sentence(`${name}: ${reason}`));
         void this.#reload(name);
       },
       lost: (since) => {

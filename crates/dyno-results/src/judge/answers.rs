@@ -5,7 +5,7 @@ use crate::answer::AS_RECORDED;
 use crate::document::{Passes, QueryTimes, Report, Series};
 use crate::event::{Check, Finding, Severity};
 use crate::passes::{PASSES_MIN, had_same_work_as};
-use crate::words::{distinct, first_few, list};
+use crate::words::{clause, distinct, first_few, list};
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     let of_series = |series: &Series| {
@@ -82,7 +82,7 @@ pub(super) fn is_of(check: &Check, series: &Series) -> bool {
 /// What the comparison with recorded answers says, where that is how it ended.
 fn recorded_check(report: &Report, series: &Series, passed: Option<bool>) -> Option<String> {
     let is_it = |check: &&Check| is_of(check, series) && check.name == AS_RECORDED && check.passed == passed;
-    report.checks.iter().find(is_it).map(|check| check.detail.clone())
+    report.checks.iter().find(is_it).map(|check| clause(&check.detail).to_owned())
 }
 
 fn not_validated(report: &Report, series: &Series, passes: &Passes) -> Option<Finding> {

@@ -4,6 +4,7 @@ use super::evidence::{series_subject, stage_name};
 use crate::document::{Report, Series, StageResult};
 use crate::event::{Cold, Finding, Severity, StageKind};
 use crate::format;
+use crate::words::clause;
 
 /// Share of the data that a pass over a query set reads from disks at least, where nothing is cached. Stores by columns leave
 /// much of it alone.
@@ -23,8 +24,9 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
     }
     let mut kept: Vec<String> = Vec::new();
     for why in before.iter().flat_map(|cold| &cold.kept) {
-        if !kept.contains(why) {
-            kept.push(why.clone());
+        let why = clause(why).to_owned();
+        if !kept.contains(&why) {
+            kept.push(why);
         }
     }
     let not_dropped = (!kept.is_empty()).then(|| format!("not dropped before the load: {}", kept.join("; ")));

@@ -5,6 +5,7 @@ use super::evidence::series_subject;
 use crate::answer::{AS_RECORDED, OF_SPECIFICATION};
 use crate::document::{Report, Series};
 use crate::event::{Check, Finding, Severity, Subject};
+use crate::words::clause;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     let own = report.checks.iter().filter(|check| !has_findings_of_answers(report, check));
@@ -45,7 +46,7 @@ fn judge_check(report: &Report, check: &Check) -> Option<Finding> {
         code: code.to_owned(),
         severity,
         subject: subject(report, check),
-        evidence: format!("{}: {}{counts}", check.name, check.detail.trim_end_matches('.')),
+        evidence: format!("{}: {}{counts}", check.name, clause(&check.detail)),
         advice: advice.to_owned(),
     })
 }

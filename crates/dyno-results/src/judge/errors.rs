@@ -7,7 +7,7 @@ use super::evidence::{series_subject, stage_name};
 use crate::document::{Report, Series, StageResult, Totals};
 use crate::event::{Finding, Severity, Stage, StageKey, StageKind};
 use crate::format;
-use crate::words::{first_few, list};
+use crate::words::{clause, first_few, list};
 
 /// From this share of failed transactions on, throughput says little of what was asked for.
 const FAILED_SHARE_DOUBT: f64 = 0.01;
@@ -57,7 +57,7 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
 fn not_run(report: &Report, series: &Series) -> Option<String> {
     let own =
         report.query_failures.iter().filter(|it| it.target == series.target && it.series == series.name);
-    let all: Vec<String> = own.map(|it| format!("{}: {}", it.query, it.said)).collect();
+    let all: Vec<String> = own.map(|it| format!("{}: {}", it.query, clause(&it.said))).collect();
     (!all.is_empty()).then(|| format!("not run: {}", first_few(&all)))
 }
 

@@ -4,7 +4,7 @@ use super::evidence::{stage_name, stage_name_in_run};
 use crate::document::{Lost, Report, StageResult};
 use crate::event::{Finding, Outcome, Severity, Subject};
 use crate::format;
-use crate::words::list;
+use crate::words::{clause, list};
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     let lost = report.lost.iter().map(|lost| judge_lost(report, lost));
@@ -16,7 +16,7 @@ fn judge_run(report: &Report) -> Option<Finding> {
     if report.run.outcome == Outcome::Complete {
         return None;
     }
-    let reason = report.run.reason.as_deref().unwrap_or("no reason was stored");
+    let reason = report.run.reason.as_deref().map_or("no reason was stored", clause);
     let is_lost = |target: &str| report.lost.iter().any(|lost| lost.lost.target == target);
     let cut: Vec<&StageResult> = report
         .stages
@@ -60,7 +60,7 @@ fn judge_lost(report: &Report, lost: &Lost) -> Finding {
         evidence: format!(
             "{name} was given up {} after the run began{during}: {}{others}",
             format::duration_s(lost.at_s),
-            lost.lost.reason.trim_end_matches('.')
+            clause(&lost.lost.reason)
         ),
         advice: "check that server's log; what was measured before is kept, and the other targets' figures \
                  are not affected"

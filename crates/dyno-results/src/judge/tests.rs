@@ -577,6 +577,35 @@ fn a_run_that_ended_early_is_found() {
     );
 }
 
+/// Servers end what they say with one, and so do systems.
+#[test]
+fn a_full_stop_of_others_does_not_stand_within_a_sentence() {
+    let mut report = clean_report();
+    report.run.outcome = Outcome::Incomplete;
+    report.run.reason = Some("no room is left.".to_owned());
+    (hold(&mut report).complete, hold(&mut report).totals.failed_with_drain) = (false, 100);
+    let stage = hold(&mut report).stage.clone();
+    for query in ["q1", "q2"] {
+        report.query_failures.push(QueryFailure {
+            target: stage.key.system.clone(),
+            series: stage.series.clone(),
+            query: query.to_owned(),
+            said: "no such table.".to_owned(),
+            over_limit: false,
+        });
+    }
+    report.checks[0].passed = None;
+    report.checks[0].detail = "the server is gone.".to_owned();
+    for (code, words) in [
+        ("incomplete", "no room is left; cut short: "),
+        ("errors", "not run: q1: no such table; q2: no such table"),
+        ("data-check-not-made", ": the server is gone"),
+    ] {
+        let evidence = found(&report, code).unwrap().evidence;
+        assert!(evidence.contains(words) && !evidence.ends_with('.'), "{evidence}");
+    }
+}
+
 #[test]
 fn a_run_about_to_end_is_judged_as_it_will_end() {
     let mut fold = Fold::new();

@@ -5,7 +5,7 @@ use crate::comparison::document::Difference;
 use crate::comparison::sections::SharedParts;
 use crate::comparison::side::{Member, Side};
 use crate::event::{Outcome, Severity, Subject};
-use crate::words::{distinct, list};
+use crate::words::{clause, distinct, list};
 
 const OUTCOME: Aspect = Aspect {
     name: "outcome",
@@ -57,12 +57,15 @@ fn outcome(sides: &[Side]) -> Option<Difference> {
     let outcome = |member: &Member| {
         let report = member.report();
         if let Some(lost) = report.lost.iter().find(|lost| lost.lost.target == member.target) {
-            return Some(format!("given up in mid-run, {}", lost.lost.reason));
+            return Some(format!("given up in mid-run, {}", clause(&lost.lost.reason)));
         }
         Some(match report.run.outcome {
             Outcome::Complete => "complete".to_owned(),
             Outcome::Incomplete => {
-                format!("incomplete, {}", report.run.reason.as_deref().unwrap_or("the reason is unknown"))
+                format!(
+                    "incomplete, {}",
+                    report.run.reason.as_deref().map_or("the reason is unknown", clause)
+                )
             }
         })
     };
