@@ -97,7 +97,7 @@ pub fn relative(mean: f64, half_width: f64) -> String {
     let percent = (half_width / mean * 100.0).abs();
     match percent {
         _ if !percent.is_finite() => "± unknown".to_owned(),
-        _ if !is_known_within_two(mean, half_width) => NOT_KNOWN.to_owned(),
+        _ if !is_known_within_two(mean.abs(), half_width.abs()) => NOT_KNOWN.to_owned(),
         _ if percent < 0.05 => "±<0.1%".to_owned(),
         _ if percent < 9.95 => format!("±{percent:.1}%"),
         _ => format!("±{percent:.0}%"),

@@ -3,7 +3,7 @@
 
 use super::evidence::{headlines, load_words, stage_name};
 use super::gathered::{InStage, gather};
-use crate::document::{Estimate, Report, Series, StageResult};
+use crate::document::{Estimate, Report, Series, StageResult, is_known_within_two};
 use crate::event::{Finding, Severity, StageKind};
 use crate::format;
 use crate::headline::{Demand, asked, rungs};
@@ -54,7 +54,7 @@ fn unlike_repeats<'a>(report: &'a Report, series: &'a Series) -> Option<InStage<
     let known = match share {
         // Of two an interval says nothing.
         _ if values.len() == 2 => format!("they are {} of their mean apart", format::share(2.0 * share)),
-        _ if share > 1.0 => format!("their median is {}", format::NOT_KNOWN),
+        _ if !is_known_within_two(1.0, share) => format!("their median is {}", format::NOT_KNOWN),
         _ => format!("their median is known to {}", format::relative(1.0, share)),
     };
     Some(InStage {
