@@ -233,6 +233,7 @@ mod tests {
             caches: std::collections::BTreeMap::new(),
             indirect: None,
             missing_indexes: Vec::new(),
+            settings_set: None,
             after: None,
             phase: None,
         })

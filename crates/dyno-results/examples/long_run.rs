@@ -193,6 +193,7 @@ fn stage(id: u32, target: &str) -> Stage {
         pass: false,
         query_set: false,
         fixed: false,
+        only_reads: None,
         generators: 1,
         types: vec!["made-up".to_owned()],
     }

@@ -301,10 +301,13 @@ pub struct Data {
     pub memory_bytes: Option<u64>,
     pub tables: Vec<Table>,
     /// Where the tables are those whose names stand in a user's statements: what else stands there by which other tables may be
-    /// changed, or these in another way than the settings say (functions, views, triggers of the tables, other schemas, names of
-    /// settings). `None` where the tables are the workload's own, and in runs of before.
+    /// changed (functions, views, triggers of the tables, names that a variable holds). `None` where the tables are the workload's
+    /// own, and in runs of before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub indirect: Option<Vec<String>>,
+    /// What a user's statements set that bears on durability; `None` where they set nothing of the kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings_set: Option<SettingsSet>,
     /// Keys and indexes that were made with the data and are not there any more, `index lineitem_fk1 of lineitem`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing_indexes: Vec<String>,
@@ -329,6 +332,20 @@ impl Data {
     pub fn is_of_same(&self, other: &Self) -> bool {
         self.target == other.target && self.workload == other.workload
     }
+}
+
+/// What statements set that bears on durability, as far as the server's own settings do not say the same.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SettingsSet {
+    /// As [`SettingFacts::crash_corrupts`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub crash_corrupts: Vec<String>,
+    /// As [`SettingFacts::crash_loses_last`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub crash_loses_last: Vec<String>,
+    /// Settings to which they give what the text does not say, or of which it is not known what it comes to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<String>,
 }
 
 /// A table of a workload.
@@ -507,6 +524,10 @@ pub struct Stage {
     /// It is fixed work that one client does, whatever load is asked for.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub fixed: bool,
+    /// Whether it is known of its statements that they change nothing; `None` where dyno does not know the statements, and in runs of
+    /// before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only_reads: Option<bool>,
     /// How many processes or machines produce its load.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub generators: u32,

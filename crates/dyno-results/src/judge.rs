@@ -33,6 +33,7 @@ mod stats_missing;
 mod too_short;
 mod unpaired;
 
+pub use self::data_check::{DATA_AFTER_LOAD, DATA_UNKNOWN};
 pub use self::durability::only_reads;
 pub(crate) use self::noisy_host::CODE as NOISY_HOST;
 use crate::document::Report;

@@ -3,9 +3,11 @@
 
 mod block;
 mod commands;
+mod variables;
 
 use block::Block;
 pub use commands::{Commands, client_command};
+pub use variables::names_by_variables;
 
 /// What a product takes for quotes and comments, beside `'…'`, `"…"`, `E'…'` and `/* … */`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -290,6 +290,7 @@ mod tests {
             caches: std::collections::BTreeMap::new(),
             indirect: None,
             missing_indexes: Vec::new(),
+            settings_set: None,
             after: after.map(str::to_owned),
             phase: after.map(|_| 0),
         })

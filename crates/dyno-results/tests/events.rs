@@ -82,6 +82,7 @@ fn every_event() -> Vec<Event> {
             caches: BTreeMap::new(),
             indirect: None,
             missing_indexes: Vec::new(),
+            settings_set: None,
             after: None,
             phase: None,
             tables: vec![Table {
@@ -206,6 +207,7 @@ fn stage(arrival: Arrival) -> Stage {
         pass: true,
         query_set: true,
         fixed: true,
+        only_reads: None,
         generators: 3,
         types: vec![],
     }

@@ -21,9 +21,13 @@ pub struct Catalog {
     pub unique_keys: Option<&'static str>,
     /// Table, column, the table referred to; those that the server trusts.
     pub foreign_keys: &'static str,
-    /// What else of these names than a table may change tables, in one column: routines, other schemas, and triggers of the tables.
-    /// `None` where nothing can that writes to tables without a log.
-    pub indirect: Option<&'static str>,
+    /// What a user's statement may name, in every schema but the product's own: its name as the sizes of tables are asked for, whether
+    /// it is a plain table (1 or 0), and, where it is found with its schema alone, schema and name. `None` where `tables` says it.
+    pub found: Option<&'static str>,
+    /// Routines of users that may change tables, in one column. `None` where there are none that do.
+    pub routines: Option<&'static str>,
+    /// What else changes tables with one of these names, in one column. `None` where nothing does.
+    pub triggers: Option<&'static str>,
     /// Bytes of the tables and of their indexes; `None` where the server does not know that well.
     pub bytes: Option<&'static str>,
 }
@@ -70,6 +74,19 @@ pub struct UniqueKey {
     pub table: String,
     pub columns: Vec<String>,
 }
+
+/// What a user's statement may name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// As the sizes of tables are asked for.
+    pub name: String,
+    pub is_table: bool,
+    /// Schema and name, where it is found with its schema alone.
+    pub elsewhere: Option<(String, String)>,
+}
+
+/// Instead of what the catalog does not show.
+pub const UNSEEN: &str = "what this user may not see";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignKey {
@@ -178,14 +195,44 @@ pub fn foreign_keys(
     known(ask(connection, sql, names, key).map(Some))
 }
 
-/// Routines and schemas of these names, and triggers of the tables.
+/// What a user's statement may name. Of a catalog that cannot be read nothing.
 ///
 /// # Errors
 /// The session was lost.
-pub fn indirect(connection: &mut Connection, names: Names<'_>) -> Result<Vec<String>, QueryError> {
-    let Some(sql) = connection.dialect().catalog.indirect else { return Ok(Vec::new()) };
+pub fn found(connection: &mut Connection, names: Names<'_>) -> Result<Vec<Found>, QueryError> {
+    let Some(sql) = connection.dialect().catalog.found else {
+        let tables = known(tables(connection, names).map(Some))?.unwrap_or_default().into_iter();
+        let found = |table: Table| Found { name: table.name, is_table: table.is_table, elsewhere: None };
+        return Ok(tables.map(found).collect());
+    };
+    let found = |row: &TextRow| Found {
+        name: text(row, 0),
+        is_table: row.text(1) == Some("1"),
+        elsewhere: row.text(2).map(|schema| (schema.to_owned(), text(row, 3))),
+    };
+    Ok(known(ask(connection, sql, names, found).map(Some))?.unwrap_or_default())
+}
+
+/// Routines of users of these names that may change tables.
+///
+/// # Errors
+/// The session was lost.
+pub fn routines(connection: &mut Connection, names: Names<'_>) -> Result<Vec<String>, QueryError> {
+    seen(connection, connection.dialect().catalog.routines, names)
+}
+
+/// What else changes tables with one of these names.
+///
+/// # Errors
+/// The session was lost.
+pub fn triggers(connection: &mut Connection, names: Names<'_>) -> Result<Vec<String>, QueryError> {
+    seen(connection, connection.dialect().catalog.triggers, names)
+}
+
+fn seen(connection: &mut Connection, sql: Option<&str>, names: Names<'_>) -> Result<Vec<String>, QueryError> {
+    let Some(sql) = sql else { return Ok(Vec::new()) };
     let found = known(ask(connection, sql, names, |row| text(row, 0)).map(Some))?;
-    Ok(found.unwrap_or_else(|| vec!["what this user may not see".to_owned()]))
+    Ok(found.unwrap_or_else(|| vec![UNSEEN.to_owned()]))
 }
 
 /// How large they are together; `None` where the server does not say.

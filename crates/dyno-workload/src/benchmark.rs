@@ -14,6 +14,7 @@ use dyno_engine::workload::Workload;
 use dyno_results::event::{Check, PrepareStep, QueryAnswer};
 use dyno_target::catalog::{self, Names};
 use dyno_target::connection::{ConnectError, Connection, QueryError};
+use dyno_target::inspect::UserStatement;
 use dyno_target::product::{self, Dialect};
 use thiserror::Error;
 
@@ -205,8 +206,8 @@ pub trait SeriesLoad: Send + Sync {
         Ok(())
     }
 
-    /// Texts of what its clients may send that changes data, where the tables are a user's own. Without any nothing is known of them.
-    fn changing_statements(&self) -> Vec<String> {
+    /// What its clients may send, where it is a user's own.
+    fn user_statements(&self) -> Vec<UserStatement> {
         Vec::new()
     }
 

@@ -1,4 +1,4 @@
-//! What a statement may have made durable whose answer did not come.
+//! What a statement may have made durable whose answer did not come, and whether it changes anything.
 
 use dyno_engine::request::QueryKind;
 use dyno_engine::workload::Step;
@@ -62,6 +62,18 @@ impl Durable {
     }
 }
 
+/// Whether a text of one statement or several changes no data, as far as its words tell: what a function does that it calls is not
+/// known.
+#[must_use]
+pub(crate) fn only_reads(text: &str) -> bool {
+    query_set::statements(text).iter().all(|statement| {
+        let [first, _] = words(statement);
+        matches!(first.as_str(), "begin" | "start" | "commit" | "end")
+            || KEEPS_NOTHING.contains(&first.as_str())
+            || query_set::kind(statement) == QueryKind::Read
+    })
+}
+
 /// The first two words of a statement, in small letters.
 fn words(statement: &str) -> [String; 2] {
     let mut words = statement.split(|char: char| !char.is_ascii_alphabetic()).filter(|word| !word.is_empty());
@@ -70,7 +82,30 @@ fn words(statement: &str) -> [String; 2] {
 
 #[cfg(test)]
 mod tests {
-    use super::Durable;
+    use super::{Durable, only_reads};
+
+    #[test]
+    fn what_only_reads_follows_from_the_words() {
+        for text in [
+            "select count(*), sum(v) from lg where v >= 0",
+            "begin; select 1; commit",
+            "set synchronous_commit = off",
+            "values (1)",
+            "with a as (select 1) select * from a",
+        ] {
+            assert!(only_reads(text), "{text}");
+        }
+        for text in [
+            "begin; update t set a = 1; rollback",
+            "select nextval('s')",
+            "select setval('s', 7)",
+            "with gone as (delete from t returning *) select * from gone",
+            "vacuum t",
+            "execute p",
+        ] {
+            assert!(!only_reads(text), "{text}");
+        }
+    }
 
     #[test]
     fn what_is_durable_follows_from_the_words() {

@@ -152,6 +152,7 @@ mod tests {
             pass: false,
             query_set: false,
             fixed: false,
+            only_reads: None,
             generators: 1,
             types: Vec::new(),
         }

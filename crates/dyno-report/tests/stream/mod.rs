@@ -222,6 +222,7 @@ impl Script<'_> {
             pass: false,
             query_set: false,
             fixed: false,
+            only_reads: None,
             generators: 1,
             types: vec![self.outside(workload)],
         };

@@ -144,6 +144,7 @@ impl Scene {
             caches: std::collections::BTreeMap::new(),
             indirect: None,
             missing_indexes: Vec::new(),
+            settings_set: None,
             after: None,
             phase: None,
             tables: if tpcb {

@@ -4,7 +4,7 @@ mod syncs;
 mod tables;
 
 use super::data_check::is_of_data;
-use super::evidence::{facts, headlines, writes};
+use super::evidence::{facts, headlines, loads, writes};
 use crate::document::Report;
 use crate::event::{Finding, Host, Severity, Subject, Target};
 use crate::words::list;
@@ -15,8 +15,12 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
 
 fn judge_target(report: &Report, target: &Target) -> Option<Finding> {
     let facts = facts(report, &target.name).cloned().unwrap_or_default();
-    let (mut off, relaxed, mut advice) =
+    let (mut off, mut relaxed, mut advice) =
         (facts.crash_corrupts.clone(), facts.crash_loses_last.clone(), facts.durability_advice.clone());
+    let set = tables::set(report, &target.name);
+    let by_statements = |why: String| format!("{why} by the load's own statements");
+    off.extend(set.crash_corrupts.into_iter().map(by_statements));
+    relaxed.extend(set.crash_loses_last.into_iter().map(by_statements));
     let unlogged = tables::unlogged(report, &target.name);
     if !unlogged.is_empty() {
         off.push(format!("unlogged: {}", list(&unlogged)));
@@ -78,6 +82,13 @@ fn judge_target(report: &Report, target: &Target) -> Option<Finding> {
                 advice: advice.to_owned(),
             })
         };
+        if makes_nothing_durable(report, &target.name) {
+            return None;
+        }
+        if !set.unknown.is_empty() {
+            let why = format!("it is not known what the load's own statements set: {}", list(&set.unknown));
+            return unknown(why, "look what they set, and compare with care");
+        }
         let tables = tables::unknown(report, &target.name);
         if !tables.is_empty() {
             let why = format!("it is not known whether all that was changed has a log: {}", list(&tables));
@@ -120,6 +131,12 @@ pub fn only_reads(report: &Report, system: &str) -> bool {
     let headlines = headlines(report);
     let mut of_target = headlines.iter().filter(|(series, _)| series.target == system);
     of_target.all(|(_, result)| writes(result) == Some(false))
+}
+
+/// Whether all loads on a system are known to send nothing that changes data. Counters may lag behind what was sent.
+fn makes_nothing_durable(report: &Report, system: &str) -> bool {
+    let mut loads = loads(report).into_iter().filter(|(series, _)| series.target == system).peekable();
+    loads.peek().is_some() && loads.all(|(_, result)| result.stage.only_reads == Some(true))
 }
 
 /// What is in memory is gone with the machine, whatever is synced. In runs of before the disk is known of the host alone, and

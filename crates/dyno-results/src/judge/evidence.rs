@@ -88,11 +88,17 @@ pub(super) fn stage_name_in_run(report: &Report, result: &StageResult) -> String
     if report.targets.len() > 1 { format!("{}: {name}", result.stage.key.system) } else { name }
 }
 
-/// Whether a stage's transactions write: by what their statements did where that is known, else by the database's own
-/// counters.
+/// Whether a stage's transactions write: by their statements and what these did where that is known, else by the database's own
+/// counters, which are of all that runs on it.
 pub(super) fn writes(result: &StageResult) -> Option<bool> {
-    if let Some(queries) = &result.queries {
-        return Some(queries.writes > 0);
+    if result.stage.only_reads == Some(true) {
+        return Some(false);
+    }
+    match &result.queries {
+        Some(queries) if queries.writes > 0 => return Some(true),
+        // What they call or make is in no count.
+        Some(_) if result.stage.only_reads.is_none() => return Some(false),
+        _ => {}
     }
     let changed: Vec<f64> = ["tuples_inserted_per_s", "tuples_updated_per_s", "tuples_deleted_per_s"]
         .iter()

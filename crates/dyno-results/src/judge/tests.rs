@@ -13,11 +13,13 @@ mod several_targets;
 mod sqlite;
 mod unpaired;
 
+use std::collections::BTreeSet;
+
 use super::*;
 use crate::document::Percentiles;
 use crate::event::{
-    Embedded, Event, Finished, Host, LogSyncs, Outcome, QueryFailure, ServerChange, ServerChanged, Severity,
-    StageKind, Table,
+    Embedded, Event, Finished, Host, LogSyncs, Outcome, QueryFailure, ServerChange, ServerChanged,
+    SettingsSet, Severity, StageKind, Table,
 };
 use crate::fixture::{
     Fixture, FixtureStage, GIB, check, clean_fixture, clean_report, interval, resize, setting, wobble,
@@ -519,6 +521,10 @@ fn a_failed_check_makes_the_run_invalid() {
     report.checks[0] = check("four-sums-agree", None);
     must_find(&report, "data-check-not-made", Severity::Doubt, &["four-sums-agree"]);
     must_be_silent(&report, "data-check-failed");
+    let advice = |report: &Report| found(report, "data-check-not-made").unwrap().advice;
+    assert!(advice(&report).contains("make the check possible"));
+    report.checks[0] = check(DATA_UNKNOWN, None);
+    assert!(advice(&report).contains("look yourself") && !advice(&report).contains("possible"));
 }
 
 #[test]
@@ -780,12 +786,53 @@ fn what_a_load_changed_without_anybody_knowing_its_log_is_not_durable() {
         must_find(&report, "durability-unknown", Severity::Note, &["settings promise", said]);
         must_be_silent(&report, "durable");
     }
+    let set = |set: SettingsSet| with(&|data: &mut crate::event::Data| data.settings_set = Some(set.clone()));
+    let why = || vec!["synchronous_commit is off".to_owned()];
+    let relaxed = set(SettingsSet { crash_loses_last: why(), ..SettingsSet::default() });
+    must_find(&relaxed, "durability-relaxed", Severity::Doubt, &["off by the load's own statements"]);
+    let off = set(SettingsSet { crash_corrupts: why(), ..SettingsSet::default() });
+    must_find(&off, "durability-off", Severity::Doubt, &["off by the load's own statements"]);
+    let unknown =
+        set(SettingsSet { unknown: vec!["synchronous_commit".to_owned()], ..SettingsSet::default() });
+    must_find(&unknown, "durability-unknown", Severity::Note, &["own statements set: synchronous_commit"]);
     let off = with(&|data| (data.indirect, data.tables[0].logged) = (named(&["f"]), Some(false)));
     must_find(&off, "durability-off", Severity::Doubt, &["unlogged: pgbench_accounts"]);
     must_be_silent(&off, "durability-unknown");
     let mut failed = clean_report();
     failed.checks[0].passed = Some(false);
     must_be_silent(&failed, "durable");
+}
+
+#[test]
+fn what_only_reads_makes_nothing_durable_and_needs_no_log() {
+    let with = |only_reads: &dyn Fn(&str) -> Option<bool>| {
+        let mut report = clean_report();
+        // The counters are of the server, and say that rows changed.
+        report
+            .stages
+            .iter_mut()
+            .for_each(|result| result.stage.only_reads = only_reads(&result.stage.series));
+        report.data.iter_mut().for_each(|data| data.workload = "another".to_owned());
+        report
+    };
+    let all = with(&|_| Some(true));
+    must_be_silent(&all, "durable");
+    must_be_silent(&all, "durability-unknown");
+    must_find(&with(&|_| None), "durability-unknown", Severity::Note, &["the tables of tpcb/"]);
+    // Beside one that only reads, the tables of the other count.
+    let report = clean_report();
+    let all: BTreeSet<&str> = report.series.iter().map(|series| series.name.as_str()).collect();
+    for reading in all {
+        let report = with(&|series| Some(series == reading));
+        let finding = found(&report, "durability-unknown");
+        let said = finding.as_ref().map(|finding| finding.evidence.as_str()).unwrap_or_default();
+        let workload = &report.series.iter().find(|series| series.name == reading).unwrap().workload;
+        assert!(!said.contains(workload.as_str()), "{reading}: {said}");
+    }
+    // Settings that lose commits are told all the same.
+    let mut off = with(&|_| Some(true));
+    off.settings[0].facts.crash_corrupts = vec!["fsync is off".to_owned()];
+    must_find(&off, "durability-off", Severity::Note, &["fsync is off"]);
 }
 
 #[test]

@@ -158,6 +158,7 @@ impl Fixture {
             pass: false,
             query_set: false,
             fixed: false,
+            only_reads: None,
             generators: 1,
             types: vec!["only".to_owned()],
         }));
@@ -417,6 +418,7 @@ fn describe(fixture: &mut Fixture) {
         caches: BTreeMap::new(),
         indirect: None,
         missing_indexes: Vec::new(),
+        settings_set: None,
         after: None,
         phase: None,
         tables: vec![Table {

@@ -74,7 +74,9 @@ static CATALOG: Catalog = Catalog {
     // The standard tells them, and a database may not keep them.
     unique_keys: None,
     foreign_keys: "SELECT '', '', '' WHERE '' {names} AND 1 = 0",
-    indirect: None,
+    found: None,
+    routines: None,
+    triggers: None,
     bytes: None,
 };
 

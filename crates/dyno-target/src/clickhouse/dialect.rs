@@ -74,7 +74,14 @@ static CATALOG: Catalog = Catalog {
     // Its primary key is an order.
     unique_keys: None,
     foreign_keys: "SELECT '', '', '' WHERE 0",
-    indirect: None,
+    found: Some(
+        "SELECT if(database = currentDatabase(), name, concat(database, '.', name)), if(engine LIKE '%MergeTree', 1, 0), \
+                if(database = currentDatabase(), NULL, database), if(database = currentDatabase(), NULL, name) \
+         FROM system.tables WHERE name {names} AND (database = currentDatabase() OR database {names}) \
+                              AND database NOT IN ('system', 'information_schema', 'INFORMATION_SCHEMA')",
+    ),
+    routines: None,
+    triggers: None,
     bytes: Some(
         "SELECT sum(bytes_on_disk), 0 FROM system.parts \
          WHERE active AND database = currentDatabase() AND table {names}",

@@ -121,14 +121,17 @@ fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryErr
     let database_bytes = known(connection.query_value(all))?;
     let mut found = Vec::new();
     for &name in tables {
+        let (database, table) = match name.split_once('.') {
+            Some((database, table)) => (format!("'{database}'"), table),
+            None => ("currentDatabase()".to_owned(), name),
+        };
         let one = format!(
             "SELECT sum(rows), sum(bytes_on_disk) FROM system.parts \
-             WHERE active AND database = currentDatabase() AND table = '{name}'"
+             WHERE active AND database = {database} AND table = '{table}'"
         );
         let rows = known(connection.query(&one).map(Some))?.unwrap_or_default();
-        let engine = format!(
-            "SELECT engine FROM system.tables WHERE database = currentDatabase() AND name = '{name}'"
-        );
+        let engine =
+            format!("SELECT engine FROM system.tables WHERE database = {database} AND name = '{table}'");
         let engine: Option<String> = known(connection.query_value(&engine))?;
         let number = |at| rows.first().and_then(|row| row.text(at)?.parse::<u64>().ok());
         let table_bytes = number(1);

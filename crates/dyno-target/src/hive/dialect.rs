@@ -63,6 +63,8 @@ static CATALOG: Catalog = Catalog {
     indexes: "SELECT '', '', '' WHERE false",
     unique_keys: None,
     foreign_keys: "SELECT '', '', '' WHERE false",
-    indirect: None,
+    found: None,
+    routines: None,
+    triggers: None,
     bytes: None,
 };

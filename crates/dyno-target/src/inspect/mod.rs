@@ -7,6 +7,7 @@ mod mysql;
 mod named;
 pub(crate) mod place;
 mod postgres;
+mod said;
 mod sessions;
 mod statistics;
 
@@ -18,7 +19,7 @@ use dyno_results::event;
 use dyno_wire::endpoint::{Address, Wire};
 
 pub use identity::Identity;
-pub use named::named_data;
+pub use named::{UserStatement, changed_data};
 pub use place::ServerProcess;
 pub(crate) use postgres::literal;
 pub use sessions::{begins_without_autocommit, prepared_statements_left};
@@ -168,6 +169,7 @@ pub fn data(
         memory_bytes: None,
         tables,
         indirect: None,
+        settings_set: None,
         missing_indexes: Vec::new(),
         after: None,
         phase: None,

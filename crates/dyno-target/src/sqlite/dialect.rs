@@ -84,7 +84,9 @@ static CATALOG: Catalog = Catalog {
     ),
     foreign_keys: "SELECT t.name, f.\"from\", f.\"table\" FROM sqlite_schema t, pragma_foreign_key_list(t.name) f \
                    WHERE t.name {names} AND t.type = 'table'",
-    indirect: None,
+    found: None,
+    routines: None,
+    triggers: None,
     // Each page would have to be read.
     bytes: None,
 };

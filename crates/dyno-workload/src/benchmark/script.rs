@@ -5,21 +5,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dyno_engine::workload::Workload;
+use dyno_results::sql_text::{Syntax, names_by_variables};
 use dyno_target::connection::Connection;
+use dyno_target::inspect::UserStatement;
 
 use super::{Baseline, Benchmark, BenchmarkError, Dataset, MeasuredSize, Progress, Series, SeriesLoad, Site};
+use crate::durable::only_reads;
 use crate::pgbench::console::Console;
 use crate::pgbench::load::{LoadOptions, PgbenchLoad, WeightedScript};
 use crate::script::{
-    Kind, Names, Protocol, Script, ScriptError, Undefined, changing_name, parse, parse_with_text, undefined,
+    Kind, Names, Protocol, Script, ScriptError, Undefined, Variables, changing_name, parse, parse_with_text,
+    undefined,
 };
-
-/// Beginnings of statements that read, unless another word of them writes.
-const READ: [&str; 8] = ["select", "with", "values", "table", "show", "explain", "begin", "commit"];
-const WRITE: [&str; 12] = [
-    "insert", "update", "delete", "merge", "truncate", "create", "drop", "alter", "copy", "call", "do",
-    "nextval",
-];
 
 /// A script that was read from a file.
 #[derive(Debug, Clone)]
@@ -47,6 +44,22 @@ pub enum SqlScriptError {
          run with --protocol simple, or give the name by -D {name}=VALUE alone"
     )]
     ChangingName { file: String, name: String, line: u32 },
+    #[error(
+        "{file}:{line}: :{name} stands where a table's name has to stand, and is sent as a parameter, which can only be a value: \
+         write :\"{name}\", which is the name that -D {name}=VALUE gives, or run with --protocol simple"
+    )]
+    ParameterAsName { file: String, name: String, line: u32 },
+}
+
+/// The first variable of a script, read for the simple protocol, that stands for a table's name, and its line.
+fn parameter_as_name(script: &Script, names: &Names) -> Option<(String, u32)> {
+    script.commands.iter().find_map(|command| {
+        let Kind::Sql(sql) = &command.kind else { return None };
+        let text = sql.written(names, &Variables::default());
+        let (at, name) = *names_by_variables(&text, Syntax::ANY).first()?;
+        let further = text[..at].matches('\n').count() as u32;
+        Some((name.to_owned(), command.line.saturating_add(further)))
+    })
 }
 
 fn what_to_do(Undefined { name, nearest, later, .. }: &Undefined) -> String {
@@ -91,10 +104,15 @@ impl SqlScript {
         let mut names = Names::new();
         let script = parse_with_text(&self.name, &self.text, Protocol::Simple, &mut names, &self.defines);
         let script = script.map_err(|error| SqlScriptError::Script(self.name.clone(), error))?;
-        match changing_name(&script, &names).filter(|_| protocol != Protocol::Simple) {
-            Some((name, line)) => {
-                Err(SqlScriptError::ChangingName { file: self.name.clone(), name: name.to_owned(), line })
-            }
+        if protocol == Protocol::Simple {
+            return Ok(());
+        }
+        let file = self.name.clone();
+        if let Some((name, line)) = changing_name(&script, &names) {
+            return Err(SqlScriptError::ChangingName { file, name: name.to_owned(), line });
+        }
+        match parameter_as_name(&script, &names) {
+            Some((name, line)) => Err(SqlScriptError::ParameterAsName { file, name, line }),
             None => Ok(()),
         }
     }
@@ -113,15 +131,15 @@ impl SqlScript {
     /// Whether it may change data, as far as its words tell: what a function does that it calls is not known.
     #[must_use]
     pub fn writes(&self) -> bool {
-        let Ok(script) = parse(&self.name, self.text.as_bytes(), Protocol::Simple, &mut Names::new()) else {
+        let mut names = Names::new();
+        let Ok(script) = parse(&self.name, self.text.as_bytes(), Protocol::Simple, &mut names) else {
             return true;
         };
-        let statements = script.commands.iter().filter(|command| matches!(command.kind, Kind::Sql(_)));
-        let begins = statements.map(|command| command.first_line.to_ascii_lowercase());
-        let mut unknown = begins.filter(|line| !READ.iter().any(|word| line.trim_start().starts_with(word)));
-        let words = self.text.to_ascii_lowercase();
-        let mut words = words.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-        unknown.next().is_some() || words.any(|word| WRITE.contains(&word))
+        let texts = script.commands.iter().filter_map(|command| match &command.kind {
+            Kind::Sql(sql) => Some(sql.written(&names, &Variables::default())),
+            _ => None,
+        });
+        texts.into_iter().any(|text| !only_reads(&text))
     }
 
     /// The load of it by so many threads and at most so many clients.
@@ -137,7 +155,8 @@ impl SqlScript {
         let mut names = Names::new();
         let script = parse_with_text(&self.name, &self.text, protocol, &mut names, &self.defines)?;
         let name = self.name.clone();
-        let texts = script.texts(&names);
+        let given = self.defines.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let statements = script.statements(&names, given);
         let scripts = vec![WeightedScript { script: Script { name, ..script }, weight: 1 }];
         let options = LoadOptions {
             defines: self.defines.clone().into_iter().collect(),
@@ -156,14 +175,14 @@ impl SqlScript {
         let Ok(workload) = PgbenchLoad::new(scripts, names, options, 1, Arc::default(), silent) else {
             unreachable!("it has no log that could not be opened")
         };
-        Ok(Box::new(ScriptLoad { workload: Arc::new(workload), writes: self.writes(), texts }))
+        Ok(Box::new(ScriptLoad { workload: Arc::new(workload), writes: self.writes(), statements }))
     }
 }
 
 struct ScriptLoad {
     workload: Arc<PgbenchLoad>,
     writes: bool,
-    texts: Vec<String>,
+    statements: Vec<UserStatement>,
 }
 
 impl SeriesLoad for ScriptLoad {
@@ -175,8 +194,8 @@ impl SeriesLoad for ScriptLoad {
         self.workload.clone()
     }
 
-    fn changing_statements(&self) -> Vec<String> {
-        self.texts.clone()
+    fn user_statements(&self) -> Vec<UserStatement> {
+        self.statements.clone()
     }
 
     /// Nothing is known of its tables.
@@ -289,5 +308,20 @@ mod tests {
             refused.starts_with("./x.sql:2: :\"len\"") && refused.contains("--protocol simple"),
             "{refused}"
         );
+        let given = BTreeMap::from([("tab".to_owned(), "ul".to_owned())]);
+        for (text, line) in [
+            ("UPDATE :tab SET v = v + 1;", 1),
+            ("SELECT 1;\nINSERT INTO\n s.:tab VALUES (1);", 3),
+            ("SELECT 1\nFROM :tab;", 2),
+        ] {
+            let script = SqlScript::new("./x.sql", text, &given).unwrap();
+            assert_eq!(script.check(Protocol::Simple), Ok(()));
+            let refused = script.check(Protocol::Prepared).unwrap_err().to_string();
+            assert!(refused.starts_with(&format!("./x.sql:{line}: :tab stands")), "{refused}");
+        }
+        for text in ["UPDATE :\"tab\" SET v = 1;", "SELECT substring(:tab FROM 1);"] {
+            let script = SqlScript::new("./x.sql", text, &given).unwrap();
+            assert_eq!(script.check(Protocol::Prepared), Ok(()), "{text}");
+        }
     }
 }

@@ -9,6 +9,7 @@ use dyno_results::answer;
 use dyno_results::event::QueryAnswer;
 use dyno_results::sql_text::{Syntax, client_command, directives};
 use dyno_target::connection::Connection;
+use dyno_target::inspect::UserStatement;
 use thiserror::Error;
 
 use super::parameters::{self, Replaced, Why};
@@ -17,6 +18,7 @@ use super::{Query, QueryLoad, QueryStatement};
 use crate::benchmark::{
     Baseline, BenchmarkError, FailedQuery, NamedQuery, QueryUnderWay, Series, SeriesLoad,
 };
+use crate::durable::only_reads;
 use crate::registry::{self, UnknownWorkload};
 
 const NAME: &str = "queries";
@@ -288,9 +290,9 @@ impl SeriesLoad for FolderLoad {
         self.load.take_failures()
     }
 
-    fn changing_statements(&self) -> Vec<String> {
-        let queries = self.load.of_first_client(0).into_iter().filter(|query| !query.only_reads);
-        queries.map(|query| query.sql).collect()
+    fn user_statements(&self) -> Vec<UserStatement> {
+        let queries = self.load.of_first_client(0).into_iter();
+        queries.map(|query| UserStatement { only_reads: only_reads(&query.sql), sql: query.sql }).collect()
     }
 
     /// Nothing is known of its tables.

@@ -25,7 +25,8 @@ const READ: [&str; 12] = [
 /// Words with which those begin that tell how many rows they changed.
 const WRITE: [&str; 5] = ["insert", "update", "delete", "merge", "replace"];
 /// Words of a statement that may write though it begins as if it only read.
-const WRITE_WITHIN: [&str; 6] = ["insert", "update", "delete", "merge", "into", "nextval"];
+const WRITE_WITHIN: [&str; 9] =
+    ["insert", "update", "delete", "merge", "into", "nextval", "setval", "lo_from_bytea", "lo_put"];
 
 /// Where a text has quotes and comments.
 pub(crate) fn quoted(text: &str) -> Vec<Range<usize>> {

@@ -33,6 +33,10 @@ pub use undefined::{Undefined, undefined};
 pub use value::Value;
 pub use variables::Variables;
 
+use dyno_target::inspect::UserStatement;
+
+use crate::durable::only_reads;
+
 /// A script, ready to run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Script {
@@ -42,17 +46,40 @@ pub struct Script {
 }
 
 impl Script {
-    /// What may reach a server: its SQL, statement by statement, and the command lines for the shell.
+    /// What may reach a server: its SQL, statement by statement, and the command lines for the shell. The variables that `given`
+    /// (`-D`) gives a value and no command another have it.
     #[must_use]
-    pub fn texts(&self, names: &Names) -> Vec<String> {
-        let text = |command: &Command| match &command.kind {
-            Kind::Sql(sql) => Some(sql.written(names)),
+    pub fn statements<'g>(
+        &self,
+        names: &Names,
+        given: impl IntoIterator<Item = (&'g str, &'g str)>,
+    ) -> Vec<UserStatement> {
+        let mut constants = Variables::new(names);
+        for (name, value) in given.into_iter().filter(|(name, _)| !self.may_set(name, names)) {
+            if let Some(slot) = names.find(name) {
+                constants.set_text(slot, value);
+            }
+        }
+        let statement = |command: &Command| match &command.kind {
+            Kind::Sql(sql) => {
+                let sql = sql.written(names, &constants);
+                Some(UserStatement { only_reads: only_reads(&sql), sql })
+            }
             Kind::SetShell { words, .. } | Kind::Shell { words } => {
-                Some(words.iter().map(|word| word.written(names)).collect::<Vec<_>>().join(" "))
+                let words: Vec<_> = words.iter().map(|word| word.written(names)).collect();
+                Some(UserStatement { only_reads: false, sql: words.join(" ") })
             }
             _ => None,
         };
-        self.commands.iter().filter_map(text).collect()
+        self.commands.iter().filter_map(statement).collect()
+    }
+
+    /// Whether a command may give a variable a value: the columns of a result are not known before.
+    fn may_set(&self, name: &str, names: &Names) -> bool {
+        self.commands.iter().any(|command| match &command.kind {
+            Kind::Sql(Sql { gset: Some(gset), .. }) => name.starts_with(&gset.prefix),
+            kind => undefined::sets(kind).is_some_and(|slot| names.name(slot) == name),
+        })
     }
 }
 

@@ -9,7 +9,8 @@ use dyno_results::sql_text::Syntax;
 use super::sql::write_quoted;
 use super::undefined::{SET_BY_PGBENCH, in_operands, nearest, sets};
 use super::{
-    Command, Kind, Names, Operand, Protocol, Quote, Script, ScriptError, Sql, parse, parse::too_many,
+    Command, Kind, Names, Operand, Protocol, Quote, Script, ScriptError, Sql, Variables, parse,
+    parse::too_many,
 };
 use crate::query_set::{quoted, quoted_names};
 
@@ -97,7 +98,9 @@ impl<'a> Given<'a> {
     fn of(script: &'a Script, names: &'a Names, values: &'a BTreeMap<String, String>) -> Self {
         let set = script.commands.iter().filter_map(|command| sets(&command.kind));
         let result = |command: &'a Command| match &command.kind {
-            Kind::Sql(sql @ Sql { gset: Some(gset), .. }) => Some((gset.prefix.as_str(), sql.written(names))),
+            Kind::Sql(sql @ Sql { gset: Some(gset), .. }) => {
+                Some((gset.prefix.as_str(), sql.written(names, &Variables::default())))
+            }
             _ => None,
         };
         Self {

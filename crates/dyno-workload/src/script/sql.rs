@@ -81,10 +81,10 @@ impl Sql {
         in_pieces.chain(&self.parameters).find(|slot| !variables.is_set(**slot)).copied()
     }
 
-    /// The text as the script has it, or with the parameters in place of the variables.
-    pub(super) fn written(&self, names: &Names) -> String {
+    /// The text as the script has it with the values of these variables, or with the parameters in place of all.
+    pub(crate) fn written(&self, names: &Names, known: &Variables) -> String {
         let mut text = self.text.to_vec();
-        self.write_simple(&Variables::default(), names, &mut text);
+        self.write_simple(known, names, &mut text);
         String::from_utf8_lossy(&text).into_owned()
     }
 

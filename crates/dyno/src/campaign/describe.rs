@@ -14,7 +14,7 @@ use dyno_target::host::Disk;
 use dyno_target::inspect::Identity;
 use dyno_target::probe::{self, HostOptions, HostReading, NodeExporter, NodeExporterError, Probe};
 use dyno_target::{host, inspect};
-use dyno_workload::benchmark::Dataset;
+use dyno_workload::benchmark::{Dataset, SeriesLoad};
 use dyno_workload::dataset;
 
 use super::admin::cancellable;
@@ -292,6 +292,10 @@ pub(super) fn data(
     dataset: &Dataset,
     counted: Option<Vec<u64>>,
 ) -> Result<(), Failure> {
+    if dataset.tables.is_empty() {
+        // Scripts have none of dyno's.
+        return Ok(());
+    }
     let mut data = sizes(context, plan, server, dataset)?;
     data.missing_indexes = missing_indexes(context, server, dataset)?;
     set_counted(&mut data, counted.unwrap_or_default());
@@ -309,25 +313,26 @@ pub(super) fn data(
     Ok(())
 }
 
-/// Tells of the tables that a user's statements name, if there are any.
-pub(super) fn named_data(
+/// Whether a load only reads. Tells of the tables that a user's statements may change.
+pub(super) fn only_reads(
     context: &Context<'_>,
     system: &mut System<'_>,
     workload: &str,
-    texts: &[String],
-) -> Result<(), Failure> {
-    if texts.is_empty() {
-        return Ok(());
+    load: &dyn SeriesLoad,
+) -> Result<bool, Failure> {
+    let statements = load.user_statements();
+    if statements.is_empty() {
+        return Ok(!load.series().writes);
     }
     let (name, url, server) = (system.name(), system.server.url.clone(), &mut system.server);
     let connection = server.reconnect_if_broken()?;
-    let mut data = cancellable(context, connection, |connection| {
-        inspect::named_data(connection, name, workload, texts)
+    let changed = cancellable(context, connection, |connection| {
+        inspect::changed_data(connection, name, workload, &statements)
             .map_err(|source| Failure::query("looking at the tables of the statements", &url, source))
     })?;
-    data.memory_bytes = server.server_memory_bytes();
-    context.stream.emit(Event::Data(data));
-    Ok(())
+    let Some(data) = changed else { return Ok(true) };
+    context.stream.emit(Event::Data(Data { memory_bytes: server.server_memory_bytes(), ..data }));
+    Ok(false)
 }
 
 /// What is known of the rows behind a load.
@@ -349,6 +354,9 @@ pub(super) fn data_after_load(
     phase: &PhasePlan,
     rows: RowCounts,
 ) -> Result<(), Failure> {
+    if dataset.tables.is_empty() {
+        return Ok(());
+    }
     server.reconnect_if_broken()?;
     let mut data = sizes(context, plan, server, dataset)?;
     (data.after, data.phase) = (Some(phase.names()), Some(phase.place));

@@ -54,6 +54,7 @@ struct StreamRun<'a> {
     load: Arc<dyn SeriesLoad>,
     workload: Arc<dyn Workload>,
     contended_rows: Option<u32>,
+    only_reads: bool,
     threads: u32,
     /// `None` where something was done to the server that may have closed its connections.
     engine: Option<Engine>,
@@ -101,9 +102,10 @@ impl<'a> PhaseRun<'a> {
         }
         let judged: Vec<(&StreamPlan, &dyn SeriesLoad)> =
             phase.streams.iter().zip(loads.iter().map(|load| load.series.as_ref())).collect();
-        for (stream, load) in judged.iter().filter(|(_, load)| load.series().writes) {
-            describe::named_data(context, system, &stream.workload, &load.changing_statements())?;
-        }
+        let only_reads = judged
+            .iter()
+            .map(|(stream, load)| describe::only_reads(context, system, &stream.workload, *load))
+            .collect::<Result<Vec<bool>, Failure>>()?;
         let verification = Verification::begin(context, system, &judged)?;
         system.server.files().look_again();
         let before = system.server.identity().clone();
@@ -119,10 +121,11 @@ impl<'a> PhaseRun<'a> {
         check_autocommit(&mut system.server)?;
         let series = loads.iter().map(|load| Arc::clone(&load.series)).collect();
         let mut streams = Vec::new();
-        for ((place, plan), load) in (0..).zip(plans).zip(loads) {
+        for (((place, plan), load), only_reads) in (0..).zip(plans).zip(loads).zip(only_reads) {
             let queries = load.series.queries(seed(context, u64::from(place)));
             load.series.set_without_ties(&ties::without(&mut system.server, &queries)?);
-            streams.push(StreamRun::begin(context, system, phase, (place, plan), load, threads)?);
+            let stream = StreamRun::begin(context, system, phase, (place, plan), load, threads)?;
+            streams.push(StreamRun { only_reads, ..stream });
         }
         let cold_passes = (phase.cold && cold_passes).then_some(before);
         let key = StageKey { system: name.to_owned(), phase: phase.place, ..StageKey::default() };
@@ -351,6 +354,7 @@ impl<'a> StreamRun<'a> {
             load: series,
             workload,
             contended_rows: capacity.contention.map(|contention| contention.clients),
+            only_reads: false,
             threads,
             engine: None,
             engines: 0,
@@ -387,6 +391,7 @@ impl<'a> StreamRun<'a> {
             connections: self.plan.connections,
             protocol: self.plan.protocol,
             contended_rows: self.contended_rows,
+            only_reads: Some(self.only_reads),
             pass: self.plan.pass,
             fixed: self.plan.fixed,
             tables: self.plan.source.tables(),

@@ -58,6 +58,8 @@ pub(crate) struct StageSubject<'a> {
     pub(crate) protocol: Protocol,
     /// As [`Stage::contended_rows`].
     pub(crate) contended_rows: Option<u32>,
+    /// As [`Stage::only_reads`].
+    pub(crate) only_reads: Option<bool>,
     /// Transactions of a pass, where the workload makes such.
     pub(crate) pass: Option<u64>,
     /// As [`Stage::fixed`].
@@ -434,6 +436,7 @@ pub(crate) fn announced(subject: &StageSubject<'_>, order: &StageOrder, engine: 
         planned_s,
         planned_transactions,
         contended_rows: subject.contended_rows,
+        only_reads: subject.only_reads,
         pass: subject.pass.is_some_and(|pass| order.end == End::TransactionsPerClient(pass)),
         query_set: subject.pass.is_some(),
         fixed: subject.fixed,

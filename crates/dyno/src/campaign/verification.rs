@@ -4,6 +4,7 @@
 use dyno_results::answer::{self, Compared};
 use dyno_results::event::{Check, Event, QueryAnswer};
 use dyno_results::format;
+use dyno_results::judge::{DATA_AFTER_LOAD, DATA_UNKNOWN};
 use dyno_workload::benchmark::{Baseline, Dataset, Done, SeriesLoad};
 
 use super::Context;
@@ -14,18 +15,19 @@ use super::system::System;
 use crate::failure::Failure;
 use crate::plan::StreamPlan;
 
-/// Stands for all checks of a load where none could be made.
-const NOT_MADE: &str = "data-after-load";
 /// Targets that are compared hold the same data.
 const SAME_DATA: &str = "same-data";
+
+/// The name of a check that stands for all of a load, and why it is not made.
+type NotMade = (&'static str, &'static str);
 
 /// The check of a phase, from before its loads to after them.
 pub(super) struct Verification {
     /// The workload that is told of.
     workload: String,
     writes: bool,
-    /// Why there is none, where there is none.
-    baseline: Result<Baseline, &'static str>,
+    /// Where there is none, the name of the check that is not made, and why.
+    baseline: Result<Baseline, NotMade>,
 }
 
 impl Verification {
@@ -47,12 +49,13 @@ impl Verification {
             baseline,
         };
         if context.plan.spec.no_verify {
-            return Ok(verification(Err("--no-verify says so")));
+            return Ok(verification(Err((DATA_AFTER_LOAD, "--no-verify says so"))));
         }
         if names.len() > 1 {
-            return Ok(verification(Err("several streams change the data, each in another way")));
+            let why = "several streams change the data, each in another way";
+            return Ok(verification(Err((DATA_UNKNOWN, why))));
         }
-        let unknown = Err("nothing is known of the tables that it changes");
+        let unknown = Err((DATA_UNKNOWN, "dyno does not know what has to be in the tables that it changes"));
         let Some((_, load)) = judged else { return Ok(verification(unknown)) };
         let what = format!("reading the data of {} before the load", system.name());
         let connection = system.server.reconnect_if_broken()?;
@@ -80,16 +83,16 @@ impl Verification {
             return Ok(());
         }
         let why_not = match &self.baseline {
-            Err(why) => why,
+            Err(why) => *why,
             // To compare means to read all the data, which is not what a user waits for who wants to stop.
-            _ if context.is_stopped() => "interrupted",
+            _ if context.is_stopped() => (DATA_AFTER_LOAD, "interrupted"),
             _ if !sums.iter().all(|sum| sum.counted) => {
-                "the load failed before all acknowledged transactions were counted"
+                (DATA_AFTER_LOAD, "the load failed before all acknowledged transactions were counted")
             }
             Ok(baseline) => {
                 let checked = compare(context, system, baseline, &sums);
                 if let Err(failure) = &checked {
-                    self.tell_not_made(context, system.name(), &failure.to_string());
+                    self.tell_not_made(context, system.name(), (DATA_AFTER_LOAD, &failure.to_string()));
                 }
                 return checked;
             }
@@ -117,17 +120,17 @@ impl Verification {
     }
 
     /// Of a load that only reads there is nothing to miss.
-    fn tell_not_made(&self, context: &Context<'_>, target: &str, why: &str) {
+    fn tell_not_made(&self, context: &Context<'_>, target: &str, (name, why): (&str, &str)) {
         if self.writes {
             context.stream.emit(Event::Check(Check {
                 target: target.to_owned(),
                 workload: self.workload.clone(),
                 series: None,
-                name: NOT_MADE.to_owned(),
+                name: name.to_owned(),
                 passed: None,
                 expected: None,
                 found: None,
-                detail: format!("the data were not checked after the load: {why}"),
+                detail: why.to_owned(),
             }));
         }
     }

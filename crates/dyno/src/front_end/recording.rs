@@ -18,7 +18,7 @@ use dyno_results::spec::{
     Arrivals, Clients, End, LoadSpec, Protocol, Rate, RunSpec, StageOrder, StreamSpec, TargetSpec, Time,
 };
 use dyno_target::connection::Connection;
-use dyno_target::inspect;
+use dyno_target::inspect::{self, UserStatement};
 use dyno_target::probe::{self, HostOptions, HostReading, Probe};
 use dyno_wire::endpoint::Endpoint;
 use serde_json::{Value, json};
@@ -57,6 +57,8 @@ pub(crate) struct LoadDescription {
     pub(crate) order: StageOrder,
     /// After so many of all clients together it ends, beside what the order says.
     pub(crate) transactions: Option<u64>,
+    /// As [`Stage::only_reads`], where the statements are not a user's own.
+    pub(crate) only_reads: Option<bool>,
     /// What only the program knows.
     pub(crate) options: Value,
 }
@@ -93,7 +95,12 @@ impl LoadDescription {
         spec
     }
 
-    fn stage(&self, order: &StageOrder, contended_rows: Option<u32>, engine: &Engine) -> Stage {
+    fn stage(
+        &self,
+        order: &StageOrder,
+        (contended_rows, only_reads): (Option<u32>, Option<bool>),
+        engine: &Engine,
+    ) -> Stage {
         let subject = StageSubject {
             key: StageKey {
                 system: self.target.to_owned(),
@@ -108,6 +115,7 @@ impl LoadDescription {
             connections: None,
             protocol: self.protocol,
             contended_rows,
+            only_reads,
             pass: None,
             fixed: false,
             tables: TableOwner::User,
@@ -153,6 +161,8 @@ struct RecordedRun {
     store: PathBuf,
     /// What is under test and where it is asked, once that is known.
     described: Option<(Description, Route)>,
+    /// As [`Stage::only_reads`].
+    only_reads: Option<bool>,
     /// What of the host is to be watched, once that is known.
     host: Option<HostOptions>,
     probe: Option<Probe>,
@@ -165,16 +175,16 @@ impl Recording {
         Self { load, contended_rows: None, extras, run }
     }
 
-    /// Tells what is under test, and how large `tables` are, or those that the `texts` of a user's own scripts name.
+    /// Tells what is under test, and how large `tables` are, or those that the `statements` of a user's own scripts may change.
     pub(crate) fn describe(
         &mut self,
         connection: &mut Connection,
         tables: Option<Tables<'_>>,
-        texts: &[String],
+        statements: &[UserStatement],
     ) {
         self.contended_rows = tables.and_then(|tables| tables.contended_rows);
         if let Some(run) = &mut self.run
-            && let Err(failure) = run.describe(&self.load, connection, tables, texts)
+            && let Err(failure) = run.describe(&self.load, connection, tables, statements)
         {
             self.extras.tell(&format!("dyno: the run is not described in full: {failure}\n"));
         }
@@ -199,10 +209,10 @@ impl Recording {
         stop: &AtomicBool,
         also: &mut dyn FnMut(&Observation),
     ) -> Result<StageOutcome, EngineError> {
-        let Some(RecordedRun { stream, .. }) = &self.run else {
+        let Some(RecordedRun { stream, only_reads, .. }) = &self.run else {
             return engine.run_stage(&order, stop, &mut |seen| also(&seen));
         };
-        order.stage = stream.begin_stage(self.load.stage(&order, self.contended_rows, engine));
+        order.stage = stream.begin_stage(self.load.stage(&order, (self.contended_rows, *only_reads), engine));
         if let Some(why) = engine.no_uring() {
             stream.notice(self.load.target, None, stages::no_uring(why));
         }
@@ -254,7 +264,14 @@ impl RecordedRun {
         let command = own.into_iter().chain(load.typed.iter().cloned()).collect();
         let spec = load.specification();
         let (_, stream) = begin(&store, Mode::Quiet, |_| {}, command, (spec.clone(), spec), load.seed)?;
-        Ok(Self { stream, store: store.path().to_owned(), described: None, host: None, probe: None })
+        Ok(Self {
+            stream,
+            store: store.path().to_owned(),
+            described: None,
+            only_reads: load.only_reads,
+            host: None,
+            probe: None,
+        })
     }
 
     fn describe(
@@ -262,7 +279,7 @@ impl RecordedRun {
         load: &LoadDescription,
         connection: &mut Connection,
         tables: Option<Tables<'_>>,
-        texts: &[String],
+        statements: &[UserStatement],
     ) -> Result<(), Failure> {
         let failed = |doing| move |source| Failure::query(doing, &load.url, source);
         let process =
@@ -284,9 +301,11 @@ impl RecordedRun {
         }
         self.described = Some((described, connection.route()));
         describe::this_host(&self.stream, disk.as_deref(), roles);
-        if !texts.is_empty() {
-            let data = inspect::named_data(connection, load.target, &load.workload, texts);
-            self.stream.emit(Event::Data(data.map_err(failed("looking at the tables of the scripts"))?));
+        if !statements.is_empty() {
+            let data = inspect::changed_data(connection, load.target, &load.workload, statements);
+            let data = data.map_err(failed("looking at the tables of the scripts"))?;
+            self.only_reads = Some(data.is_none());
+            data.into_iter().for_each(|data| self.stream.emit(Event::Data(data)));
         } else if let Some(Tables { scale, names, .. }) = tables {
             let family = load.workload.split('/').next().unwrap_or_default();
             let data = inspect::data(connection, load.target, family, scale, names);

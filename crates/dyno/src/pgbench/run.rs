@@ -14,6 +14,7 @@ use dyno_engine::error::EngineError;
 use dyno_engine::workload::Workload;
 use dyno_results::spec::{End, Protocol};
 use dyno_target::connection::Connection;
+use dyno_target::inspect::UserStatement;
 use dyno_wire::pg::libpq_text;
 use dyno_workload::pgbench::before::{self, TableFacts};
 use dyno_workload::pgbench::console::Console;
@@ -30,14 +31,15 @@ use super::report::{self, Results};
 use super::sources::{ReadScripts, read_scripts};
 use super::stored;
 use crate::front_end::{
-    BROKE_OFF, Ended, INTERRUPTED_BEFORE, Recording, STOPPED_WAIT, Tables, WAIT_FOREVER, beside, say,
+    BROKE_OFF, Ended, INTERRUPTED_BEFORE, LoadDescription, Recording, STOPPED_WAIT, Tables, WAIT_FOREVER,
+    beside, say,
 };
 use crate::{DONE, INCOMPLETE, NOT_WRITTEN, command, interrupt};
 
 /// `typed` is the command line behind the program's name.
 pub(crate) fn run(options: &RunOptions, typed: Vec<String>) -> Result<u8, PgbenchFailed> {
     let mut names = Names::new();
-    let ReadScripts { scripts, stored, texts } = read_scripts(options, &mut names)?;
+    let ReadScripts { scripts, stored, statements, only_read } = read_scripts(options, &mut names)?;
     let (connection, server) = connect::open(&options.connection, "setup", &mut say)?;
     if options.load.debug {
         tell_what_is_run(options, &server);
@@ -46,8 +48,11 @@ pub(crate) fn run(options: &RunOptions, typed: Vec<String>) -> Result<u8, Pgbenc
     let stop = interrupt::stop_flag();
     let types = scripts.iter().map(|script| script.script.name.clone()).collect();
     let description = stored::description(options, typed, (types, stored), &server.url);
+    // Of a builtin script alone that is certain.
+    let only_reads = statements.is_empty().then_some(only_read);
+    let description = LoadDescription { only_reads, ..description };
     let mut recording = Recording::begin(description, options.extras);
-    let ran = load(options, (scripts, texts), names, (connection, &server), &stop, &mut recording);
+    let ran = load(options, (scripts, statements), names, (connection, &server), &stop, &mut recording);
     match ran {
         Ok(Ended { code, reason }) => {
             recording.finish(reason);
@@ -74,7 +79,7 @@ fn tell_what_is_run(options: &RunOptions, server: &PgbenchServer) {
 
 fn load(
     options: &RunOptions,
-    (scripts, texts): (Vec<WeightedScript>, Vec<String>),
+    (scripts, statements): (Vec<WeightedScript>, Vec<UserStatement>),
     names: Names,
     (mut connection, server): (Connection, &PgbenchServer),
     stop: &Arc<AtomicBool>,
@@ -87,7 +92,7 @@ fn load(
         let names = Table::ALL.map(Table::name);
         let contended_rows = stored::contended_rows(options, scale);
         let described = Tables { scale: Some(scale as f64), names: &names, contended_rows };
-        recording.describe(&mut connection, tables.map(|_| described), &texts);
+        recording.describe(&mut connection, tables.map(|_| described), &statements);
         (tables, scale)
     });
     if stop.load(Ordering::Relaxed) {

@@ -3,6 +3,7 @@
 use std::io;
 
 use dyno_target::files;
+use dyno_target::inspect::UserStatement;
 use dyno_wire::pg::libpq_text;
 use dyno_workload::pgbench::load::WeightedScript;
 use dyno_workload::script::{self, Names};
@@ -18,16 +19,20 @@ pub(super) struct ReadScripts {
     /// What is stored of each.
     pub(super) stored: Vec<Value>,
     /// What they send, unless the one script is a builtin of which all is known.
-    pub(super) texts: Vec<String>,
+    pub(super) statements: Vec<UserStatement>,
+    /// Whether all of them only read, by their words.
+    pub(super) only_read: bool,
 }
 
 /// Reads and parses the scripts.
 pub(super) fn read_scripts(options: &RunOptions, names: &mut Names) -> Result<ReadScripts, PgbenchFailed> {
-    let mut texts = Vec::new();
+    let mut statements = Vec::new();
+    let given = &options.load.defines;
     let mut read = |choice: &ScriptChoice| {
         let (name, text) = read_source(&choice.source)?;
         let script = script::parse(&name, &text, options.load.mode, names)?;
-        texts.extend(script.texts(names));
+        let given = given.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        statements.extend(script.statements(names, given));
         let mut stored = match choice.source {
             ScriptSource::Builtin(_) => json!({ "name": name }),
             ScriptSource::StandardInput | ScriptSource::File(_) => stored_script(&name, &text),
@@ -36,11 +41,12 @@ pub(super) fn read_scripts(options: &RunOptions, names: &mut Names) -> Result<Re
         Ok((WeightedScript { script, weight: choice.weight }, stored))
     };
     let read = options.scripts.iter().map(&mut read).collect::<Result<Vec<_>, PgbenchFailed>>()?;
+    let only_read = statements.iter().all(|statement| statement.only_reads);
     if let [ScriptChoice { source: ScriptSource::Builtin(_), .. }] = &*options.scripts {
-        texts.clear();
+        statements.clear();
     }
     let (scripts, stored) = read.into_iter().unzip();
-    Ok(ReadScripts { scripts, stored, texts })
+    Ok(ReadScripts { scripts, stored, statements, only_read })
 }
 
 /// Name and text.

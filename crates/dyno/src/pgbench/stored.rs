@@ -48,6 +48,7 @@ pub(super) fn description(
         warm_up: None,
         order: options.order(),
         transactions: None,
+        only_reads: None,
         options: serde_json::json!({
             "scripts": scripts,
             "variables": load.defines.iter().map(|(name, _)| name).collect::<Vec<_>>(),

@@ -33,6 +33,7 @@ pub(super) fn description(run: &SysbenchRun<'_>, url: String) -> LoadDescription
         warm_up: Some(settings.warmup),
         order: run.order(),
         transactions: settings.events,
+        only_reads: None,
         options: serde_json::json!({
             "test": run.series,
             "script": run.script.as_ref().map(ScriptLoad::stored),

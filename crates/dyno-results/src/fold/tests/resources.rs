@@ -225,6 +225,7 @@ fn rows_take_what_was_last_read_of_them() {
                 caches: std::collections::BTreeMap::new(),
                 indirect: None,
                 missing_indexes: Vec::new(),
+                settings_set: None,
                 after: None,
                 phase: None,
                 tables,

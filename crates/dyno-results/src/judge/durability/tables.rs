@@ -1,7 +1,7 @@
-//! Whether the tables that the load changed have a log.
+//! Whether the tables that the load changed have a log, and what its statements set.
 
 use crate::document::Report;
-use crate::event::Data;
+use crate::event::{Data, SettingsSet};
 use crate::judge::evidence::{headlines, writes};
 
 /// Tables of the target that a crash empties.
@@ -16,7 +16,9 @@ pub(super) fn unlogged(report: &Report, target: &str) -> Vec<String> {
 pub(super) fn unknown(report: &Report, target: &str) -> Vec<String> {
     let mut unknown: Vec<String> = Vec::new();
     for (series, result) in headlines(report) {
-        if series.target != target || writes(result) == Some(false) {
+        // Counters lag behind: they say nothing of statements that are known to be able to write.
+        let changes_nothing = result.stage.only_reads.unwrap_or_else(|| writes(result) == Some(false));
+        if series.target != target || changes_nothing {
             continue;
         }
         let workload = result.stage.workload.as_str();
@@ -45,4 +47,20 @@ pub(super) fn unknown(report: &Report, target: &str) -> Vec<String> {
 /// `tpcb` of `tpcb/tpcb-like`
 fn family(workload: &str) -> &str {
     workload.split('/').next().unwrap_or_default()
+}
+
+/// What users' statements set on a target, in one.
+pub(super) fn set(report: &Report, target: &str) -> SettingsSet {
+    let mut all = SettingsSet::default();
+    let data = report.data.iter().filter(|data| data.target == target);
+    for set in data.filter_map(|data| data.settings_set.clone()) {
+        let said = [set.crash_corrupts, set.crash_loses_last, set.unknown];
+        let into = [&mut all.crash_corrupts, &mut all.crash_loses_last, &mut all.unknown];
+        for (said, into) in said.into_iter().zip(into) {
+            into.extend(said);
+            into.sort_unstable();
+            into.dedup();
+        }
+    }
+    all
 }

@@ -32,6 +32,7 @@ fn run(phase: u32, cold: Option<Cold>, read: Option<f64>) -> Report {
         caches: std::collections::BTreeMap::new(),
         indirect: None,
         missing_indexes: Vec::new(),
+        settings_set: None,
         after: None,
         phase: None,
     }));

@@ -114,6 +114,7 @@ fn what_is_of_a_server_is_said_once_for_its_systems() {
             caches: std::collections::BTreeMap::new(),
             indirect: None,
             missing_indexes: Vec::new(),
+            settings_set: None,
             after: None,
             phase: None,
         }));

@@ -87,7 +87,9 @@ static CATALOG: Catalog = Catalog {
     foreign_keys: "SELECT table_name, constraint_column_names[1], referenced_table FROM duckdb_constraints() \
                    WHERE constraint_type = 'FOREIGN KEY' AND table_name {names} \
                          AND database_name = current_database() AND schema_name = current_schema()",
-    indirect: None,
+    found: None,
+    routines: None,
+    triggers: None,
     // Blocks are shared between columns, and an index's are not told.
     bytes: None,
 };

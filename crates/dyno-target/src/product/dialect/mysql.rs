@@ -101,11 +101,23 @@ static CATALOG: Catalog = Catalog {
     ),
     foreign_keys: "SELECT table_name, column_name, referenced_table_name FROM information_schema.key_column_usage \
                    WHERE table_schema = DATABASE() AND table_name {names} AND referenced_table_name IS NOT NULL",
-    indirect: Some(
-        "SELECT routine_name FROM information_schema.routines WHERE routine_name {names} AND routine_schema = DATABASE() \
-         UNION SELECT trigger_name FROM information_schema.triggers \
-               WHERE event_object_table {names} AND event_object_schema = DATABASE() \
-         UNION SELECT schema_name FROM information_schema.schemata WHERE schema_name {names} AND schema_name <> DATABASE()",
+    // A name that stands with its schema is looked for in the schemas that are named.
+    found: Some(
+        "SELECT table_name, CASE table_type WHEN 'BASE TABLE' THEN 1 ELSE 0 END, NULL, NULL \
+         FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name {names} \
+         UNION ALL SELECT CONCAT(table_schema, '.', table_name), CASE table_type WHEN 'BASE TABLE' THEN 1 ELSE 0 END, \
+                          table_schema, table_name \
+         FROM information_schema.tables WHERE table_schema {names} AND table_schema <> COALESCE(DATABASE(), '') \
+              AND table_name {names} \
+              AND table_schema NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema')",
+    ),
+    routines: Some(
+        "SELECT routine_name FROM information_schema.routines \
+         WHERE routine_name {names} AND (routine_schema = DATABASE() OR routine_schema {names})",
+    ),
+    triggers: Some(
+        "SELECT trigger_name FROM information_schema.triggers \
+         WHERE event_object_table {names} AND (event_object_schema = DATABASE() OR event_object_schema {names})",
     ),
     // Estimated, and long out of date.
     bytes: None,

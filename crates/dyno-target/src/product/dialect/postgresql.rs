@@ -110,15 +110,25 @@ static CATALOG: Catalog = Catalog {
                    JOIN pg_class c ON c.oid = k.conrelid JOIN pg_class r ON r.oid = k.confrelid \
                    JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.conkey[1] \
                    WHERE k.contype = 'f' AND k.convalidated AND c.relname {names} AND pg_table_is_visible(c.oid)",
-    indirect: Some(
-        "SELECT proname FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace \
-         WHERE proname {names} AND nspname NOT IN ('pg_catalog', 'information_schema') \
-         UNION SELECT tgname FROM pg_trigger JOIN pg_class c ON c.oid = tgrelid WHERE c.relname {names} AND NOT tgisinternal \
+    found: Some(
+        "SELECT CASE WHEN pg_table_is_visible(c.oid) THEN quote_ident(c.relname) \
+                     ELSE quote_ident(n.nspname) || '.' || quote_ident(c.relname) END, \
+                CASE WHEN c.relkind IN ('r', 'p') THEN 1 ELSE 0 END, \
+                CASE WHEN NOT pg_table_is_visible(c.oid) THEN n.nspname END, \
+                CASE WHEN NOT pg_table_is_visible(c.oid) THEN c.relname END \
+         FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
+         WHERE c.relname {names} AND (pg_table_is_visible(c.oid) OR n.nspname {names}) \
+               AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NOT IN ('pg_catalog', 'information_schema')",
+    ),
+    // What is stable or immutable cannot write.
+    routines: Some(
+        "SELECT DISTINCT proname FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace \
+         WHERE proname {names} AND provolatile = 'v' AND nspname NOT IN ('pg_catalog', 'information_schema')",
+    ),
+    triggers: Some(
+        "SELECT tgname FROM pg_trigger JOIN pg_class c ON c.oid = tgrelid WHERE c.relname {names} AND NOT tgisinternal \
          UNION SELECT rulename FROM pg_rewrite JOIN pg_class c ON c.oid = ev_class \
-               WHERE c.relname {names} AND rulename <> '_RETURN' \
-         UNION SELECT n.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
-               WHERE c.relname {names} AND c.relkind IN ('r', 'p', 'v', 'f') AND NOT pg_table_is_visible(c.oid) \
-                     AND n.nspname NOT IN ('pg_catalog', 'information_schema')",
+               WHERE c.relname {names} AND rulename <> '_RETURN'",
     ),
     bytes: Some(
         "SELECT COALESCE(SUM(pg_table_size(c.oid)), 0)::bigint, COALESCE(SUM(pg_indexes_size(c.oid)), 0)::bigint \
