@@ -177,6 +177,16 @@ fn a_prepared_statement_that_is_gone_is_done_without() {
     assert!(before.keys().filter(|key| *key != "database_bytes").all(|key| after.contains_key(key)));
 }
 
+#[test]
+fn several_statistics_of_a_session_have_statements_of_their_own() {
+    let Some(server) = Server::shared() else { return };
+    let mut session = server.admin();
+    let mut all = [(); 3].map(|()| Statistics::prepare(&mut session, &[]).unwrap());
+    all.iter_mut().for_each(|statistics| assert!(!statistics.read(&mut session).unwrap().is_empty()));
+    let prepared = "SELECT count(*) FROM pg_prepared_statements WHERE name LIKE 'dyno_probe%'";
+    assert_eq!(session.query_value::<u64>(prepared).unwrap(), Some(6));
+}
+
 /// The newest has all that the installed one may lack.
 #[test]
 fn the_newest_version_tells_what_it_has() {

@@ -5,6 +5,7 @@ mod tables;
 mod views;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::known;
 use crate::connection::{Connection, QueryError, TextRows};
@@ -35,11 +36,11 @@ impl PostgresStatistics {
                 parts.push(candidate);
             }
         }
-        let plain = Statement::of(connection, "dyno_probe", &parts)?;
+        let plain = Statement::of(connection, &parts)?;
         if is_one_row(connection, SIZE)? {
             parts.push(SIZE.to_owned());
         }
-        let with_size = Statement::of(connection, "dyno_probe_with_size", &parts)?;
+        let with_size = Statement::of(connection, &parts)?;
         tell_missing(connection, &views, &mut missing)?;
         let tables = TableSizes::prepare(connection, tables)?;
         Ok(Statistics::of(Self { plain, with_size, tables, readings: 0 }, missing))
@@ -79,10 +80,13 @@ struct Statement {
 }
 
 impl Statement {
-    fn of(connection: &mut Connection, name: &str, parts: &[String]) -> Result<Option<Self>, QueryError> {
+    fn of(connection: &mut Connection, parts: &[String]) -> Result<Option<Self>, QueryError> {
         if parts.is_empty() {
             return Ok(None);
         }
+        // A session may be asked by several, each with statements of its own.
+        static PREPARED: AtomicU64 = AtomicU64::new(0);
+        let name = format!("dyno_probe_{}", PREPARED.fetch_add(1, Ordering::Relaxed));
         let sql = together(parts);
         let prepared = known(connection.execute(&format!("PREPARE {name} AS {sql}")).map(Some))?.is_some();
         Ok(Some(Self { sql, execute: prepared.then(|| format!("EXECUTE {name}")) }))
