@@ -35,7 +35,10 @@ pub enum SessionError {
     Closed,
     #[error("no answer within {} s", .0.as_secs_f64())]
     TimedOut(Duration),
-    #[error("a transaction was still under way when its stage could wait no longer")]
+    #[error(
+        "a statement was still under way long after the end of the load: dyno had it cancelled, and closed its connection because the \
+         server did not end it in time"
+    )]
     NotDrained,
     #[error("a statement that took too long could not be cancelled: {0}")]
     NotCancelled(Box<dyn std::error::Error + Send + Sync>),

@@ -16,6 +16,8 @@ pub(crate) enum ErrorCode {
     Server(ServerErrorCode),
     /// The connection broke or the server's bytes made no sense.
     Connection,
+    /// The server was asked to cancel what was still under way behind the load, and did not in time.
+    NotEnded,
     /// A client could not go on, for a reason of its workload.
     Workload,
     /// One kind too many to be counted apart.
@@ -31,6 +33,7 @@ impl From<&ServerError> for ErrorCode {
 impl From<&SessionError> for ErrorCode {
     fn from(error: &SessionError) -> Self {
         match error {
+            SessionError::NotDrained => Self::NotEnded,
             SessionError::GaveUp { said: None, .. } => Self::Workload,
             error => error.server_error().map_or(Self::Connection, Self::from),
         }
@@ -42,6 +45,7 @@ impl ErrorCode {
         match self {
             Self::Server(code) => code.to_string(),
             Self::Connection => "connection".to_owned(),
+            Self::NotEnded => "not-ended".to_owned(),
             Self::Workload => "workload".to_owned(),
             Self::Other => "other".to_owned(),
         }

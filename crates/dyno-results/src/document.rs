@@ -12,7 +12,7 @@ use crate::latency::Latency;
 pub use crate::passes::{AnswerCounts, Passes, QueryTimes};
 use crate::plan::{Plan, mark_rows_off};
 pub use crate::quote::Quote;
-use crate::spec::RunSpec;
+use crate::spec::{RunSpec, Time};
 pub use crate::speed_up::{QueryRatio, SpeedUp};
 pub use crate::timeline::{LoadColumns, Metric, PoolLoad, Timeline};
 pub use crate::variants::{Cell, Row, Unit, Variants};
@@ -241,6 +241,16 @@ impl Report {
     pub fn scale(&self, target: &str, workload: &str) -> Option<f64> {
         let family = workload.split('/').next()?;
         self.data.iter().find(|data| data.target == target && data.workload == family)?.scale
+    }
+
+    /// How long a statement of a stage may take before it is cancelled, as its stream says it.
+    #[must_use]
+    pub fn time_limit(&self, key: &event::StageKey) -> Option<Time> {
+        let stream = |spec: &RunSpec| {
+            let phase = spec.phases.get(key.phase as usize)?;
+            phase.streams.get(key.stream as usize)?.time_limit
+        };
+        stream(&self.run.resolved).or_else(|| stream(&self.run.spec))
     }
 
     #[must_use]

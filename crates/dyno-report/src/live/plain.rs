@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 
 use dyno_results::event::{
-    Check, Event, Finished, Interval, Outcome, PrepareStep, Stage, StageKind, Stamped, TargetLost,
+    Check, Event, Finished, Interval, Outcome, PrepareStep, QueryFailure, Stage, StageKind, Stamped,
+    TargetLost,
 };
 use indicatif::TermLike;
 
@@ -98,6 +99,10 @@ impl PlainLines {
             Event::NotDone(not_done) => {
                 let text = format!("{}: {}", visible(&not_done.what), visible(&not_done.said));
                 lines.push(about(board, "not done", &not_done.target, &text));
+            }
+            Event::QueryFailure(QueryFailure { target, series, query, said, .. }) => {
+                let text = format!("{} failed: {}", visible(query), visible(said));
+                lines.push(about(board, series, target, &text));
             }
             Event::Notice(notice) => {
                 let target = notice.target.as_deref().unwrap_or_default();

@@ -194,6 +194,12 @@ fn remarks(board: &Board, names: &TargetNames<'_>, sheet: &mut Sheet) {
         let text = colour(paint, &format!("{word}{}", visible(&check.detail)));
         names.about(&check.target, sheet, |sheet| sheet.row("verify", &text));
     }
+    let failures = &board.told.query_failures;
+    for failure in failures.iter().skip(failures.len().saturating_sub(NOTICES_SHOWN)) {
+        let text = format!("{} failed: {}", visible(&failure.query), visible(&failure.said));
+        names
+            .about(&failure.target, sheet, |sheet| sheet.row(&visible(&failure.series), &paint.doubt(&text)));
+    }
     for notice in board.told.notices.iter().skip(board.told.notices.len().saturating_sub(NOTICES_SHOWN)) {
         let text = paint.doubt(&visible(&notice.text));
         match &notice.target {

@@ -2,11 +2,13 @@
 //! connections.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::evidence::{series_subject, stage_name};
 use crate::document::{Report, Series, StageResult, Totals};
-use crate::event::{Finding, Severity, Stage, StageKey, StageKind};
+use crate::event::{Finding, QueryFailure, Severity, Stage, StageKey, StageKind};
 use crate::format;
+use crate::spec::Time;
 use crate::words::{clause, first_few, list};
 
 /// From this share of failed transactions on, throughput says little of what was asked for.
@@ -17,6 +19,10 @@ const FAILED_SHARE_INVALID: f64 = 0.5;
 const LOST_SHARE_DOUBT: f64 = 0.01;
 /// From here on, the throughput is that of a server that was away.
 const LOST_SHARE_INVALID: f64 = 0.2;
+/// What a transaction is counted under that dyno had cancelled behind the load, and that the server did not end in time.
+pub const OUTLASTED: &str = "not-ended";
+/// With a limit of so much or more, a statement may outlast the load without reaching it: then it is cancelled behind the load.
+const OUTLASTS: Duration = Duration::from_secs(10);
 /// Codes that are named.
 const CODES_SHOWN: usize = 4;
 /// Codes of which the remedy is told.
@@ -53,11 +59,16 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
     })
 }
 
-/// `not run: top-100: 0A000: no such operation`, of fixed work.
+/// `not run: top-100: 0A000: no such operation`; of passes the names alone, because their table has the server's words.
 fn not_run(report: &Report, series: &Series) -> Option<String> {
     let own =
         report.query_failures.iter().filter(|it| it.target == series.target && it.series == series.name);
-    let all: Vec<String> = own.map(|it| format!("{}: {}", it.query, clause(&it.said))).collect();
+    let has_table = series.passes.is_some();
+    let told = |it: &QueryFailure| match has_table {
+        true => it.query.clone(),
+        false => format!("{}: {}", it.query, clause(&it.said)),
+    };
+    let all: Vec<String> = own.map(told).collect();
     (!all.is_empty()).then(|| format!("not run: {}", first_few(&all)))
 }
 
@@ -68,10 +79,25 @@ fn advice(report: &Report, measured: &[&StageResult], warm_ups: &[&StageResult])
     let remedies = all.by_frequency().into_iter().filter_map(|(code, _)| Some((code, remedy(code)?)));
     let remedies: String =
         remedies.take(REMEDIES_SHOWN).map(|(code, remedy)| format!("; {code}: {remedy}")).collect();
+    let raise = if all.over_limit > 0 { "; raise --time-limit, or make the statements shorter" } else { "" };
+    if all.is_of_dyno_alone() {
+        return format!("the figures count only transactions that ended{raise}");
+    }
+    let has_log = !measured.iter().chain(warm_ups).any(|result| is_in_process(report, result));
+    let places = if has_log {
+        "the run's report and the server's log have the messages"
+    } else {
+        "the run's report has the messages"
+    };
     format!(
-        "the run's notices and the server's log have the messages; the figures count only transactions that \
-        succeeded{remedies}"
+        "{places}; the figures count only transactions that \
+        succeeded{remedies}{raise}"
     )
+}
+
+/// Whether the database is a library in dyno's own process, which has no log.
+fn is_in_process(report: &Report, result: &StageResult) -> bool {
+    report.targets.iter().any(|target| target.name == result.stage.key.system && target.in_process)
 }
 
 fn severity(report: &Report, result: &StageResult) -> Severity {
@@ -83,11 +109,15 @@ fn severity(report: &Report, result: &StageResult) -> Severity {
     let failed = if in_table { 0 } else { troubles.totals.bad_with_drain() };
     // Without the time of one of its queries a pass has no total.
     let without_total = result.stage.pass && failed + troubles.over_limit > 0;
-    match share(failed as f64, troubles.totals.ended_with_drain() as f64) {
+    // What outlasts the load is no failure of the server's, and what it leaves out of the figures is long.
+    let outlasting = troubles.outlasting().min(failed);
+    let over_limit = if result.stage.pass { 0 } else { troubles.over_limit };
+    let missing = failed - outlasting + over_limit;
+    match share(missing as f64, (troubles.totals.ended_with_drain() + over_limit) as f64) {
         failed if failed >= FAILED_SHARE_INVALID => Severity::Invalid,
         _ if lost_share >= LOST_SHARE_INVALID => Severity::Invalid,
         failed if failed >= FAILED_SHARE_DOUBT => Severity::Doubt,
-        _ if without_total || (troubles.aborted > 0 && !in_table) => Severity::Doubt,
+        _ if without_total || outlasting > 0 || (troubles.aborted > 0 && !in_table) => Severity::Doubt,
         _ if lost_share >= LOST_SHARE_DOUBT => Severity::Doubt,
         _ => Severity::Note,
     }
@@ -110,8 +140,10 @@ fn told(report: &Report, stages: &[&StageResult]) -> Option<String> {
 #[derive(Debug, Default)]
 struct Troubles<'a> {
     totals: Totals,
-    /// Queries of passes that were cancelled at the time limit.
+    /// Cancelled at the time limit.
     over_limit: u64,
+    /// The limit; `None` of passes, whose queries tell of theirs.
+    limit: Option<Time>,
     aborted: u64,
     codes: BTreeMap<&'a str, u64>,
 }
@@ -122,10 +154,17 @@ impl<'a> Troubles<'a> {
         let mut failures =
             report.query_failures.iter().filter(|it| it.target == *target && it.series == *series);
         // Of one that was cut short, what was under way was cancelled too.
-        let is_at_limit = pass && !fixed && result.complete && failures.any(|failure| failure.over_limit);
+        let limit = report.time_limit(&result.stage.key).filter(|limit| {
+            let reaches = limit.0 < OUTLASTS || limit.0.as_secs_f64() < result.seconds;
+            !pass && reaches
+        });
+        let is_at_limit = result.complete
+            && !fixed
+            && if pass { failures.any(|it| it.over_limit) } else { limit.is_some() };
         Self {
             totals: result.totals,
             over_limit: if is_at_limit { result.totals.cancelled } else { 0 },
+            limit,
             aborted: u64::from(result.clients_aborted),
             codes: result.errors.iter().map(|(code, times)| (code.as_str(), *times)).collect(),
         }
@@ -134,6 +173,7 @@ impl<'a> Troubles<'a> {
     fn add(&mut self, other: &Self) {
         self.totals.add(&other.totals);
         self.over_limit += other.over_limit;
+        self.limit = self.limit.or(other.limit);
         self.aborted += other.aborted;
         for (code, times) in &other.codes {
             *self.codes.entry(code).or_default() += times;
@@ -144,6 +184,19 @@ impl<'a> Troubles<'a> {
         let Totals { retries, reconnects, lost_s, .. } = self.totals;
         let counted = self.totals.bad_with_drain() + retries + reconnects + self.aborted + self.over_limit;
         counted > 0 || lost_s > 0.0 || !self.codes.is_empty()
+    }
+
+    /// Transactions that went on behind the end of the load, until dyno closed their connections.
+    fn outlasting(&self) -> u64 {
+        self.codes.get(OUTLASTED).copied().unwrap_or_default()
+    }
+
+    /// Whether nothing happened but what dyno did itself.
+    fn is_of_dyno_alone(&self) -> bool {
+        let Totals { retries, reconnects, .. } = self.totals;
+        self.codes.keys().all(|code| *code == OUTLASTED)
+            && self.totals.bad_with_drain() <= self.outlasting()
+            && retries + reconnects.saturating_sub(self.outlasting()) + self.aborted == 0
     }
 
     /// Codes with how often they came, the most frequent first.
@@ -170,7 +223,16 @@ impl<'a> Troubles<'a> {
             ),
             (
                 self.over_limit > 0,
-                format!("{} ended at the time limit", format::counted(self.over_limit, "transaction")),
+                match self.limit {
+                    Some(limit) => format!(
+                        "{} cancelled at the time limit of {limit}{}",
+                        were(self.over_limit, "transaction"),
+                        if limit.0 < OUTLASTS { "" } else { " or behind the load" }
+                    ),
+                    None => {
+                        format!("{} ended at the time limit", format::counted(self.over_limit, "transaction"))
+                    }
+                },
             ),
             (totals.retries > 0, format!("{} retries were made", count(totals.retries))),
             (
@@ -186,6 +248,11 @@ impl<'a> Troubles<'a> {
         let words = if parts.is_empty() { "statements failed".to_owned() } else { list(&parts) };
         if self.codes.is_empty() { words } else { format!("{words}: {}", by_code(&self.by_frequency())) }
     }
+}
+
+/// `1 transaction was`, `3 transactions were`
+fn were(count: u64, noun: &str) -> String {
+    format!("{} {}", format::counted(count, noun), if count == 1 { "was" } else { "were" })
 }
 
 fn share(part: f64, all: f64) -> f64 {
@@ -224,6 +291,9 @@ fn meaning(code: &str) -> Option<&'static str> {
         "57014" => "query canceled",
         "57P01" => "admin shutdown",
         "57P02" => "crash shutdown",
+        OUTLASTED => {
+            "still under way long after the load's end, cancelled by dyno, which closed the connection"
+        }
         "1020" => "record has changed since last read",
         "1021" => "disk full",
         "1040" => "too many connections",

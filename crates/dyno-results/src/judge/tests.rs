@@ -14,6 +14,7 @@ mod sqlite;
 mod unpaired;
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use super::*;
 use crate::document::Percentiles;
@@ -25,6 +26,7 @@ use crate::fixture::{
     Fixture, FixtureStage, GIB, check, clean_fixture, clean_report, interval, resize, setting, wobble,
 };
 use crate::fold::{Fold, fold};
+use crate::spec::{PhaseSpec, StreamSpec, Time};
 
 fn found(report: &Report, code: &str) -> Option<Finding> {
     let mut findings = judge(report).into_iter().filter(|finding| finding.code == code);
@@ -345,6 +347,34 @@ fn a_pass_is_in_doubt_where_a_query_did_not_end_well() {
     must_be_silent(&report, "errors");
     hold(&mut report).totals.failed_with_drain = 100_000;
     must_find(&report, "errors", Severity::Note, &["100,000 of"]);
+}
+
+#[test]
+fn what_dyno_had_cancelled_is_told_as_that() {
+    let mut report = clean_report();
+    let key = hold(&mut report).stage.key.clone();
+    hold(&mut report).totals.cancelled = 3;
+    must_be_silent(&report, "errors");
+    let stream = StreamSpec { time_limit: Some(Time(Duration::from_secs(1))), ..StreamSpec::default() };
+    let phase = PhaseSpec { streams: vec![stream; key.stream as usize + 1], ..PhaseSpec::default() };
+    report.run.resolved.phases = vec![phase; key.phase as usize + 1];
+    must_find(&report, "errors", Severity::Note, &["3 transactions were cancelled at the time limit of 1s"]);
+    let advice = |report: &Report| found(report, "errors").unwrap().advice;
+    assert!(advice(&report).contains("raise --time-limit") && !advice(&report).contains("log"));
+    hold(&mut report).totals.cancelled = 100_000;
+    must_find(&report, "errors", Severity::Invalid, &["100,000 transactions were cancelled"]);
+    hold(&mut report).totals.cancelled = 0;
+    // A statement that the server did not end in time behind the load.
+    hold(&mut report).totals.failed_with_drain = 1;
+    hold(&mut report).errors.insert("not-ended".to_owned(), 1);
+    must_find(&report, "errors", Severity::Doubt, &["cancelled by dyno"]);
+    assert!(!advice(&report).contains("log"));
+    hold(&mut report).errors.insert("57P01".to_owned(), 1);
+    assert!(advice(&report).contains("the server's log"));
+    report.targets[0].in_process = true;
+    assert!(
+        advice(&report).contains("the run's report has") && !advice(&report).contains("the server's log")
+    );
 }
 
 #[test]

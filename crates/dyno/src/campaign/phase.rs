@@ -238,7 +238,6 @@ impl<'a> PhaseRun<'a> {
         for (stream, load) in self.streams.iter_mut().zip(&self.loads) {
             for FailedQuery { query, said, over_limit } in load.failures() {
                 stream.failed_queries.push(query.clone());
-                context.stream.notice(target, system.stages.last(), format!("{query} failed: {said}"));
                 let (target, series) = (target.to_owned(), stream.plan.name.clone());
                 context.stream.emit(Event::QueryFailure(QueryFailure {
                     target,

@@ -12,8 +12,9 @@ use dyno_report::page::{self, PageError};
 use dyno_report::summary;
 use dyno_report::terminal::Terminal;
 use dyno_results::answer::Recorded;
-use dyno_results::document::Report;
+use dyno_results::document::{Report, StageResult};
 use dyno_results::event::{Event, Finding, Severity, StageKind, Started};
+use dyno_results::judge::OUTLASTED;
 use dyno_results::spec::RunSpec;
 use dyno_results::store::Store;
 use dyno_target::settings::without_password;
@@ -181,7 +182,8 @@ fn once(
         let run = &report.run.name;
         tell(&Failure::advised(
             format!("nothing was measured: no transaction of {run} succeeded"),
-            format!("`dyno report {run}` shows what the server answered"),
+            why_nothing(&report)
+                .unwrap_or_else(|| format!("`dyno report {run}` shows what the server answered")),
         ));
         code = code.max(NOT_STARTED);
     }
@@ -253,6 +255,25 @@ fn told_of_answers(report: &Report, target: &str, recorded: &Recorded, path: &Pa
 fn has_done(report: &Report) -> bool {
     let mut measured = report.stages.iter().filter(|result| result.stage.kind != StageKind::WarmUp);
     measured.any(|result| result.totals.done_with_drain > 0)
+}
+
+/// What to do where dyno itself had all cancelled.
+fn why_nothing(report: &Report) -> Option<String> {
+    let is_of_dyno = |result: &&StageResult| {
+        let ended = result.totals.cancelled + result.totals.bad_with_drain();
+        result.complete && ended > 0 && result.errors.keys().all(|code| code == OUTLASTED)
+    };
+    let first = report.stages.iter().find(is_of_dyno)?;
+    Some(match report.time_limit(&first.stage.key) {
+        Some(limit) => {
+            format!("statements were cancelled at the time limit: give them longer than --time-limit {limit}")
+        }
+        None => {
+            "statements were still under way at the end of the load, and were cancelled: load for longer \
+                 (--duration)"
+                .to_owned()
+        }
+    })
 }
 
 /// The runs that one command made, and how they are compared: their targets with each other, or all with others.

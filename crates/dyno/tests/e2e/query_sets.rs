@@ -134,16 +134,31 @@ fn the_others_go_on_where_a_query_fails() {
         assert_eq!(ran, [true, false, false, true], "{target}");
         assert_eq!(passes(&report, target)["total_s"], Value::Null);
     }
-    let notices = report.notices();
-    for said in [
-        "2-missing failed: ERROR: relation \"nowhere_at_all\" does not exist",
-        "2-missing failed: no such table: nowhere_at_all",
-        "3-wrong failed: ERROR: syntax error",
-        "3-wrong failed: near \"SELEKT\": syntax error",
+    for (target, missing, wrong) in [
+        ("pg", "ERROR: relation \"nowhere_at_all\" does not exist", "ERROR: syntax error"),
+        ("lite", "no such table: nowhere_at_all", "near \"SELEKT\": syntax error"),
     ] {
-        assert!(notices.contains(said), "{said}: {notices}");
+        let failures = each(&report, target, "failure");
+        for (failure, said) in [(&failures[1], missing), (&failures[2], wrong)] {
+            assert!(failure.as_str().unwrap().contains(said), "{failures:?}");
+        }
     }
-    assert_eq!(notices.matches("nowhere_at_all").count(), 2, "{notices}");
+    // The table has each, and nothing else.
+    assert_eq!(report.notices(), "");
+    let findings = report.document()["findings"].as_array().unwrap();
+    let errors = findings.iter().filter(|finding| finding["code"] == "errors");
+    let told: Vec<(&str, &str)> = errors
+        .map(|finding| (finding["evidence"].as_str().unwrap(), finding["advice"].as_str().unwrap()))
+        .collect();
+    assert_eq!(told.len(), 2, "{told:#?}");
+    for (evidence, advice) in told {
+        assert!(
+            evidence.contains("not run: 2-missing; 3-wrong") && !evidence.contains("nowhere"),
+            "{evidence}"
+        );
+        // Of the two only PostgreSQL has a log.
+        assert_eq!(advice.contains("server's log"), evidence.contains("42P01"), "{advice}");
+    }
     assert!(home.dyno(&["report"]).expect(0).out.contains("not run"));
 }
 
@@ -213,7 +228,7 @@ fn the_others_go_on_where_a_query_ends_its_connection() {
     let times = each(&report, "pg", "times_s");
     let ran = |times: &Value| times.as_array().unwrap().iter().filter(|time| time.is_f64()).count();
     assert_eq!(times.iter().map(|times| ran(times)).collect::<Vec<_>>(), [3, 0, 3], "{times:?}");
-    assert!(report.notices().contains("b failed: "), "{}", report.notices());
+    assert!(each(&report, "pg", "failure")[1].is_string(), "{times:?}");
 }
 
 #[test]
@@ -592,9 +607,9 @@ fn a_query_that_runs_out_of_memory_is_told_and_the_others_go_on() {
         let report = home.dyno(&run).expect(2).report();
         let times = each(&report, name, "median_s");
         assert!(times[0].is_null() && times[1].is_number(), "{times:?}");
-        let notices = report.notices();
-        assert!(notices.contains("large failed: out of memory: "), "{notices}");
-        assert!(notices.contains("its memory limit"), "{notices}");
+        let failure = &each(&report, name, "failure")[0];
+        let said = failure.as_str().unwrap();
+        assert!(said.starts_with("out of memory: ") && said.contains("its memory limit"), "{said}");
     }
 }
 

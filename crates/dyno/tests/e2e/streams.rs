@@ -273,6 +273,30 @@ fn a_statement_that_outlasts_its_limit_is_cancelled_and_no_connection_is_lost() 
     });
 }
 
+#[test]
+#[ignore = "slow: waits for what the server does not cancel"]
+fn what_the_server_does_not_end_in_time_is_no_lost_connection() {
+    let Some(server) = shared() else { return };
+    let (target, home) = (database(&server, "stubborn"), Home::new());
+    let stubborn = "create function stubborn() returns int language plpgsql as $$ \
+         declare until timestamptz := clock_timestamp() + interval '25 s'; begin \
+         while clock_timestamp() < until loop begin perform pg_sleep(1); exception when query_canceled then null; end; \
+         end loop; return 1; end $$";
+    let psql = ["-X", "-q", "-v", "ON_ERROR_STOP=1", "-c", stubborn];
+    client(&server, "psql", "stubborn", &psql);
+    std::fs::write(home.path("slow.sql"), "SELECT stubborn();").unwrap();
+    let run =
+        ["run", "./slow.sql", "--json", "--target", &target, "--warm-up", "0", "-c", "1", "-T", "200ms"];
+    let ended = home.dyno(&run).expect(1);
+    assert!(ended.err.contains("still under way at the end of the load"), "{}", ended.err);
+    let report = ended.report();
+    assert_eq!(report.stage()["errors"], serde_json::json!({ "not-ended": 1 }));
+    let findings = report.document()["findings"].as_array().unwrap();
+    let errors = findings.iter().find(|finding| finding["code"] == "errors").unwrap();
+    assert_eq!(errors["severity"], "doubt", "{errors}");
+    assert!(!errors["advice"].as_str().unwrap().contains("server's log"), "{errors}");
+}
+
 const SLEEPING: &str = "select count(*) > 0 from pg_stat_activity where query like '%pg_sleep(600)%' \
                         and state = 'active' and pid <> pg_backend_pid()";
 
@@ -293,9 +317,17 @@ fn what_outlasts_its_stage_is_cancelled_on_postgresql() {
     std::fs::write(home.path("slow.sql"), "SELECT pg_sleep(600);").unwrap();
     let run =
         ["run", "./slow.sql", "--json", "--target", &target, "--warm-up", "0", "-c", "2", "-T", "200ms"];
-    let report = home.dyno(&run).expect(1).report();
+    let ended = home.dyno(&run).expect(1);
+    assert!(ended.err.contains("were still under way at the end of the load"), "{}", ended.err);
+    let report = ended.report();
     assert_eq!(report.stage()["totals"]["cancelled"], 2);
     assert_only_cancelled(report.stage());
+    // With a limit, it is the limit that is told.
+    let ended = home.dyno(&[&run[..], &["--time-limit", "200ms"]].concat()).expect(1);
+    assert!(ended.err.contains("longer than --time-limit 200ms"), "{}", ended.err);
+    let findings = ended.report().document()["findings"].to_string();
+    assert!(findings.contains("cancelled at the time limit of 200ms"), "{findings}");
+    assert!(findings.contains("raise --time-limit") && !findings.contains("server's log"), "{findings}");
 }
 
 #[test]
