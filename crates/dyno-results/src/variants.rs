@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use crate::document::{Report, Series};
-use crate::event::{Data, StageKind};
+use crate::event::{Data, QueryFailure, StageKind};
 use crate::plan::Plan;
 
 /// The systems of a run of which several are on one target.
@@ -180,7 +180,7 @@ impl<'a> Table<'a> {
                     let passes = of(system)?.passes.as_ref()?;
                     passes.queries.iter().find(|it| it.query == query)?.median_s
                 };
-                let failed = |system: &str| refused(system).or_else(|| self.said(system, name, query));
+                let failed = |system: &str| refused(system).or_else(|| self.said(system, name, Some(query)));
                 let times = self.row((name, query, Unit::S), value, failed);
                 [times].into_iter().chain(self.workers(name, query))
             };
@@ -192,7 +192,7 @@ impl<'a> Table<'a> {
             };
             self.report.stages.iter().filter(own).collect::<Vec<_>>()
         };
-        let failed = |system: &str| refused(system).or_else(|| self.said(system, name, ""));
+        let failed = |system: &str| refused(system).or_else(|| self.said(system, name, None));
         if self.systems.iter().all(|system| of(system).is_none()) {
             return vec![self.row((name, "load", Unit::S), |_| None, refused)];
         }
@@ -232,18 +232,12 @@ impl<'a> Table<'a> {
         any.then(|| self.row((series, &name, Unit::Count), launched, |_| None))
     }
 
-    /// What was said to a query, or to any of a series, that failed.
-    fn said(&self, system: &str, series: &str, query: &str) -> Option<String> {
-        let of_series = |stage: u32| self.report.stage(stage).is_some_and(|it| it.stage.series == series);
-        let mut notices =
-            self.report.notices.iter().filter(|notice| {
-                notice.target.as_deref() == Some(system) && notice.stage.is_some_and(of_series)
-            });
-        let of_query = |text: &str| {
-            let (failed, said) = text.split_once(" failed: ")?;
-            (query.is_empty() || failed == query).then(|| said.to_owned())
+    /// What the server said to a query that failed, or to any of the series.
+    fn said(&self, system: &str, series: &str, query: Option<&str>) -> Option<String> {
+        let is_it = |it: &&QueryFailure| {
+            it.target == system && it.series == series && query.is_none_or(|query| it.query == query)
         };
-        notices.find_map(|notice| of_query(&notice.text))
+        self.report.query_failures.iter().find(is_it).map(|failure| failure.said.clone())
     }
 }
 

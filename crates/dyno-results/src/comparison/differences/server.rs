@@ -82,6 +82,10 @@ pub(super) fn differences(sides: &[Side]) -> Vec<Difference> {
     found.into_iter().flatten().collect()
 }
 
+/// What the judge says of durability: one of these of each system.
+const DURABILITY_CODES: [&str; 5] =
+    ["durable", "durability-off", "durability-relaxed", "durability-unknown", "durability-implausible"];
+
 /// The classes of durability are what must agree; what the judge says of each is the evidence.
 fn durability(sides: &[Side]) -> Option<Difference> {
     let class = |member: &Member| Some(durability_finding(member)?.code.clone());
@@ -113,7 +117,7 @@ fn durability(sides: &[Side]) -> Option<Difference> {
 fn durability_finding(member: &Member) -> Option<&Finding> {
     let report = member.report();
     let is_of = |finding: &&Finding| {
-        finding.code.starts_with("durab") && report.bears_on(&finding.subject, &member.target)
+        DURABILITY_CODES.contains(&finding.code.as_str()) && report.bears_on(&finding.subject, &member.target)
     };
     report.findings.iter().find(is_of)
 }
