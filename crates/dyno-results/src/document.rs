@@ -207,7 +207,7 @@ impl Report {
         let streams = self.run.resolved.phases.iter().flat_map(|phase| &phase.streams);
         streams
             .filter(|stream| stream.workload.as_ref() == Some(&series.workload))
-            .any(|stream| stream.script.is_some() || !stream.queries.is_empty())
+            .any(crate::spec::StreamSpec::has_texts)
     }
 
     /// The machine of this role: `driver`, or the name of the target whose server runs on it.
@@ -471,6 +471,20 @@ pub struct Peak {
     pub passed: bool,
 }
 
+impl Peak {
+    /// Of the steps of its ladder those at which the peak may be as well: their mean is higher, and not known to within a factor of
+    /// two.
+    pub fn maybe_higher<'a>(
+        &self,
+        steps: impl Iterator<Item = &'a StageResult>,
+    ) -> impl Iterator<Item = &'a StageResult> {
+        let peak = self.throughput.mean;
+        steps.filter(move |step| {
+            step.throughput.is_some_and(|own| own.mean > peak && !own.is_known_within_two())
+        })
+    }
+}
+
 /// A mean with the interval that holds it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Estimate {
@@ -493,15 +507,14 @@ impl Estimate {
     }
 
     /// False where its interval says that it may be half as much, or less. Without an interval nothing says so.
-    #[must_use]
-    pub fn is_known_within_two(&self) -> bool {
+    pub(crate) fn is_known_within_two(&self) -> bool {
         self.half_width.is_none_or(|half_width| is_known_within_two(self.mean, half_width))
     }
 }
 
-/// False where a figure's interval says that it may be half as much, or less.
+/// False where a figure's interval says that it may be half as much, or less. Nothing at all is known to be nothing.
 pub(crate) fn is_known_within_two(figure: f64, half_width: f64) -> bool {
-    half_width <= HALF_WIDTH_KNOWN_MAX * figure
+    figure == 0.0 || half_width <= HALF_WIDTH_KNOWN_MAX * figure
 }
 
 /// What came out of a stage.
@@ -574,12 +587,6 @@ pub struct StageResult {
 pub const SHORTFALL: f64 = 0.02;
 
 impl StageResult {
-    /// False where its interval says that its throughput may be half as much, or less: it is no rung to choose a peak from.
-    #[must_use]
-    pub fn is_known_within_two(&self) -> bool {
-        self.throughput.is_none_or(|throughput| throughput.is_known_within_two())
-    }
-
     /// Whether a rate was asked for, and as good as all of it ended.
     #[must_use]
     pub fn met_its_rate(&self) -> bool {

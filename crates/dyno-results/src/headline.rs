@@ -1,6 +1,6 @@
 //! Which stages stand for a series, and what they come to: one answer for reports, lists and comparisons.
 
-use crate::document::{Headline, Percentiles, Series, StageResult};
+use crate::document::{Estimate, Headline, Percentiles, Series, StageResult};
 use crate::event::{Arrival, Stage, StageKind};
 use crate::statistics::repeats;
 
@@ -39,7 +39,12 @@ pub(crate) fn of<'a>(series: &Series, find: impl Fn(u32) -> Option<&'a StageResu
     let means: Vec<f64> = stages.iter().filter_map(|result| Some(result.throughput?.mean)).collect();
     let throughput = match stages.as_slice() {
         [only] => only.throughput?,
-        _ => repeats::estimate(&means)?,
+        _ => {
+            let of_repeats = repeats::estimate(&means)?;
+            let longest_s = stages.iter().map(|result| result.seconds).fold(0.0, f64::max);
+            let half_width = of_repeats.half_width.map(|half_width| half_width.max(1.0 / longest_s));
+            Estimate { half_width, ..of_repeats }
+        }
     };
     let best = stages.iter().any(|result| is_best_of_several(series, result));
     let throughput = if best { throughput.without_interval() } else { throughput };

@@ -154,15 +154,10 @@ fn peak_text(report: &Report, series: &Series, rungs: usize) -> String {
         Some(rate) => format!("{}/s", format::plain(rate)),
         None => stage.stage.clients.to_string(),
     };
-    let of_ladder = stages(report, &series.ladder);
-    let mut unknown: Vec<String> =
-        of_ladder.iter().filter(|stage| !stage.is_known_within_two()).map(|stage| demand(stage)).collect();
-    unknown.dedup();
-    let unknown = match unknown.as_slice() {
-        [] => String::new(),
-        steps => format!("; not known to within a factor of two at {}", steps.join(", ")),
-    };
-    let Some(peak) = &series.peak else { return format!("peak unknown{unknown}") };
+    let Some(peak) = &series.peak else { return "peak unknown".to_owned() };
+    let mut higher: Vec<String> =
+        peak.maybe_higher(stages(report, &series.ladder).into_iter()).map(demand).collect();
+    higher.dedup();
     // The best of several has no interval.
     let error = peak.throughput.half_width.map(|_| format!(" {}", format::relative_error(&peak.throughput)));
     let figure = format::short(peak.throughput.mean) + &error.unwrap_or_default();
@@ -171,18 +166,23 @@ fn peak_text(report: &Report, series: &Series, rungs: usize) -> String {
     let is_met =
         series.ladder.last() == Some(&peak.stage) && at_peak.iter().all(|stage| stage.met_its_rate());
     let at = at_peak.first().map_or_else(|| peak.clients.to_string(), |stage| demand(stage));
-    let words = match (rungs, peak.passed) {
+    match (rungs, peak.passed) {
         // One client count is a choice and no search for a peak.
         (1, _) => format!("{figure} at {at}"),
         (_, false) if is_met => format!("{figure} at {at}, the highest rate, which was met"),
+        (_, false) if !higher.is_empty() => {
+            format!(
+                "{figure} at {at}, or the peak at {}, not known to within a factor of two",
+                higher.join(", ")
+            )
+        }
         (_, false) => format!("highest {figure} at {at}, the peak may lie beyond"),
         (_, true) if rate.is_some() => format!("peak {figure} at {at}"),
         (_, true) => match &peak.indistinguishable_from {
             Some(others) => format!("peak {figure} at {at}, indistinguishable from {others}"),
             None => format!("peak {figure} at {at}"),
         },
-    };
-    words + &unknown
+    }
 }
 
 /// Where the target was saturated and what was at its limit there.

@@ -27,14 +27,11 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
         // No peak was looked for.
         return None;
     }
-    let unknown: Vec<String> = tried
-        .iter()
-        .filter(|result| !result.is_known_within_two())
-        .map(|result| load_words(result))
-        .collect();
+    let unknown: Vec<String> = peak.maybe_higher(tried.iter().copied()).map(load_words).collect();
     let (evidence, advice) = if !passed && !unknown.is_empty() {
         let evidence = format!(
-            "throughput is not known to within a factor of two at {}; of the other steps {} TPS at {} was highest",
+            "the peak may be at {}, where throughput is not known to within a factor of two; of the other steps {} \
+             TPS at {} was highest",
             unknown.join(", "),
             format::long(peak.throughput.mean),
             load_words(at_peak)

@@ -126,18 +126,28 @@ fn waiting_for_a_connection_is_no_lateness_of_the_driver() {
 
 #[test]
 fn steps_that_are_not_known_within_two_are_named_where_no_peak_is() {
-    let mut fixture = Fixture::started("2026-11-20-1");
     let swings: Vec<u64> = [100, 9000].repeat(5);
-    for (clients, tps) in [(1, vec![410; 10]), (2, swings.clone()), (4, swings)] {
-        fixture.play(&FixtureStage::write(StageKind::Ladder, clients, &tps));
-    }
-    fixture.finish();
-    let report = fold(&fixture.events);
+    let play = |rungs: &[(u32, &[u64])]| {
+        let mut fixture = Fixture::started("2026-11-20-1");
+        for (clients, tps) in rungs {
+            fixture.play(&FixtureStage::write(StageKind::Ladder, *clients, tps));
+        }
+        fixture.finish();
+        fold(&fixture.events)
+    };
+    let report = play(&[(1, &[410; 10]), (2, &swings), (4, &swings)]);
     let words = [
-        "not known to within a factor of two at 2 clients, 4 clients; of the other steps 410 TPS at 1 client",
+        "the peak may be at 2 clients, 4 clients, where throughput is not known to within a factor of two; of the other steps \
+        410 TPS at 1 client was highest",
     ];
     must_find(&report, "peak-not-reached", Severity::Doubt, &words);
     assert!(found(&report, "peak-not-reached").unwrap().advice.contains("--step"));
+    // One that cannot be the peak says nothing of where it is.
+    let rising = play(&[(1, &swings), (2, &[9000; 10]), (4, &[18_000; 10])]);
+    must_find(&rising, "peak-not-reached", Severity::Doubt, &["had not clearly stopped rising"]);
+    // A step in which nothing ended is known.
+    let stalled = play(&[(1, &[400; 10]), (2, &[800; 10]), (4, &[0; 10])]);
+    must_be_silent(&stalled, "peak-not-reached");
 }
 
 #[test]
