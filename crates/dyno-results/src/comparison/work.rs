@@ -41,7 +41,7 @@ pub(super) fn name(report: &mut Report) {
 pub(super) fn is_users_own(report: &Report, series: &Series) -> bool {
     let phase = report.run.resolved.phases.get(series.phase as usize);
     let stream = phase.and_then(|phase| phase.streams.get(series.stream as usize));
-    stream.is_some_and(|stream| stream.script.is_some() || !stream.queries.is_empty())
+    stream.is_some_and(StreamSpec::has_texts)
 }
 
 fn name_of(stream: &StreamSpec, front_end: Option<&FrontEndSpec>) -> Option<String> {
@@ -57,19 +57,29 @@ fn name_of(stream: &StreamSpec, front_end: Option<&FrontEndSpec>) -> Option<Stri
     let scripts = options.get("scripts").and_then(Value::as_array).map(Vec::as_slice);
     let scripts = scripts.unwrap_or_else(|| options.get("script").map_or(&[], std::slice::from_ref));
     let is_several = scripts.len() > 1;
-    let names: Vec<String> = scripts.iter().filter_map(|script| script_name(script, is_several)).collect();
+    let weight = |script: &Value| script.get("weight").and_then(Value::as_u64).unwrap_or(1);
+    let divisor = scripts.iter().map(weight).fold(0, greatest_common_divisor).max(1);
+    let weights = scripts.iter().map(|script| is_several.then(|| weight(script) / divisor));
+    let mut names: Vec<String> =
+        scripts.iter().zip(weights).filter_map(|(script, weight)| script_name(script, weight)).collect();
+    // Which one is first says nothing: they are drawn by chance.
+    names.sort_unstable();
     // A builtin script that runs alone is a workload with a name of its own.
     let is_own = is_several || scripts.iter().any(|script| script.get("sha256").is_some());
     is_own.then(|| format!("{workload}: {}", list(&names)))
 }
 
 /// `a.sql (5f2c81aa)@9`: the name of a builtin script says its text.
-fn script_name(script: &Value, is_several: bool) -> Option<String> {
+fn script_name(script: &Value, weight: Option<u64>) -> Option<String> {
     let name = script.get("name")?.as_str()?;
     let digest = script.get("sha256").and_then(Value::as_str);
     let name = digest.map_or_else(|| name.to_owned(), |digest| with_digest(name, digest));
-    let weight = script.get("weight").filter(|_| is_several);
     Some(weight.map_or_else(|| name.clone(), |weight| format!("{name}@{weight}")))
+}
+
+/// Weights are shares: 2 and 4 are 1 and 2.
+fn greatest_common_divisor(one: u64, other: u64) -> u64 {
+    if other == 0 { one } else { greatest_common_divisor(other, one % other) }
 }
 
 /// `report.sql (5f2c81aa)`
