@@ -36,6 +36,8 @@ impl Durable {
     /// Of one statement or several in one message.
     pub(crate) fn of(sql: &str) -> Self {
         let (mut is_within, mut durable) = (false, Self::Nothing);
+        // What comes behind the end of a transaction is within none, also where one was open before.
+        let mut own = Self::Own;
         for statement in query_set::statements(sql) {
             let [first, second] = words(&statement);
             match (first.as_str(), second.as_str()) {
@@ -43,10 +45,12 @@ impl Durable {
                     return Self::Transaction;
                 }
                 ("begin" | "start", _) => is_within = true,
-                ("rollback" | "abort", second) if second != "to" => is_within = false,
+                ("rollback" | "abort", second) if second != "to" => {
+                    (is_within, own) = (false, Self::Transaction);
+                }
                 (word, _) if is_within || KEEPS_NOTHING.contains(&word) => {}
                 _ if query_set::kind(&statement) == QueryKind::Read => {}
-                _ => durable = Self::Own,
+                _ => durable = own,
             }
         }
         durable
@@ -76,6 +80,11 @@ pub(crate) fn only_reads(text: &str) -> bool {
 
 /// The first two words of a statement, in small letters.
 fn words(statement: &str) -> [String; 2] {
+    let mut statement = statement.trim_start();
+    // A hint is no word of it.
+    while let Some((_, behind)) = statement.strip_prefix("/*+").and_then(|hint| hint.split_once("*/")) {
+        statement = behind.trim_start();
+    }
     let mut words = statement.split(|char: char| !char.is_ascii_alphabetic()).filter(|word| !word.is_empty());
     [(); 2].map(|()| words.next().unwrap_or_default().to_ascii_lowercase())
 }
@@ -122,7 +131,11 @@ mod tests {
             ("begin; update t set a = 1", Durable::Nothing),
             ("begin; update t set a = 1; rollback", Durable::Nothing),
             ("begin; update t set a = 1; rollback to a; update t set a = 2", Durable::Nothing),
-            ("begin; select 1; rollback; update t set a = 1", Durable::Own),
+            // Whatever was open before.
+            ("begin; select 1; rollback; update t set a = 1", Durable::Transaction),
+            ("rollback; select 1", Durable::Nothing),
+            ("/*+ Set(enable_seqscan off) */ UPDATE t SET a = 1", Durable::Own),
+            ("/*+ a */ /*+ b */ commit", Durable::Transaction),
             ("PREPARE TRANSACTION 'x'", Durable::Transaction),
             ("commit prepared 'x'", Durable::Transaction),
             ("rollback prepared 'x'", Durable::Transaction),

@@ -9,7 +9,7 @@ const READS: [&str; 8] = ["select", "show", "with", "values", "table", "explain"
 const WRITES: [&str; 5] = ["insert", "update", "delete", "replace", "merge"];
 
 /// What `sql` is about to do, and what it makes durable. One plain statement is told by its first word, without reading it as a
-/// whole: scripts send many.
+/// whole: scripts send many. Of a SELECT it is not looked for what it writes.
 pub(super) fn of_text(sql: &[u8]) -> (QueryKind, Durable) {
     let word = first_word(sql);
     let is = |known: &&str| word.eq_ignore_ascii_case(known.as_bytes());
