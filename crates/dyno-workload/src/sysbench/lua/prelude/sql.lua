@@ -145,7 +145,8 @@ end
 -- fields and methods of the connection and equals it. Where there is no foreign function interface, it is the connection.
 loadstring("return 0ULL")
 local ffi = package.loaded.ffi
-local connection_of = setmetatable({}, { __mode = "k" })
+-- Each is the other's for as long as the script holds both.
+local connection_of, pointer_of = setmetatable({}, { __mode = "kv" }), setmetatable({}, { __mode = "k" })
 local pointer_to = function(self) return self end
 if ffi then
    local pointer = ffi.metatype(ffi.typeof("struct {}"), {
@@ -163,8 +164,11 @@ if ffi then
       __tostring = connection_class.__tostring,
    })
    pointer_to = function(self)
-      local made = pointer()
-      connection_of[made] = self
+      local made = pointer_of[self]
+      if not made then
+         made = pointer()
+         connection_of[made], pointer_of[self] = self, made
+      end
       return made
    end
 end
