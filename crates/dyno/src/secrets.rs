@@ -73,7 +73,8 @@ fn learn(secret: &str) {
 pub(crate) fn leave_out(spec: &mut RunSpec) {
     let streams = || spec.phases.iter().flat_map(|phase| &phase.streams);
     for Definition { name, value } in streams().flat_map(|stream| &stream.define) {
-        if is_secret_variable(name) && value != HIDDEN {
+        // A number stands in too many places.
+        if is_secret_variable(name) && value != HIDDEN && value.parse::<f64>().is_err() {
             learn(value);
         }
     }
@@ -280,11 +281,12 @@ fn open_quote(secret: &str) -> Option<char> {
     (secret.chars().filter(|c| *c == quote).count() == 1).then_some(quote)
 }
 
-/// The same of a variable of a script, for which short names are usual: `pw`, `DB_PASS`, `userpw2`.
+/// The same of a variable of a script, for which short names are usual: `pw`, `DB_PASS`, `userpw2`. A `bypass` is none.
 fn is_secret_variable(name: &str) -> bool {
     let ends_so = |word: &str| {
         let word = word.trim_end_matches(|c: char| c.is_ascii_digit()).to_ascii_lowercase();
-        ["pw", "pass"].iter().any(|short| word.ends_with(short))
+        let whose = word.strip_suffix("pass").or_else(|| word.strip_suffix("pw"));
+        whose.is_some_and(|whose| ["", "user", "db", "pg", "my", "root", "admin"].contains(&whose))
     };
     is_secret(name) || name.split(['_', '-']).any(ends_so)
 }
@@ -454,7 +456,7 @@ mod tests {
         {
             assert!(is_secret_variable(name), "{name}");
         }
-        for name in ["passes", "aid", "power", "scale", "key", "pwx"] {
+        for name in ["passes", "bypass", "compass", "aid", "power", "scale", "key", "pwx"] {
             assert!(!is_secret_variable(name), "{name}");
         }
     }
