@@ -91,10 +91,9 @@ pub(super) fn refuse_without_effect(options: &LoadSpec, streams: &[StreamSpec]) 
         others.remove(name);
         let others: LoadSpec = serde_json::from_value(Value::Object(others)).map_err(serialised)?;
         if loads(&others) == loads(options) {
-            let option = name.replace('_', "-");
             return Err(Failure::advised(
-                format!("--{option} has no effect: what the streams say for themselves goes before it"),
-                format!("leave --{option} out, or what it would replace in --stream"),
+                format!("--{name} has no effect beside what the streams say for themselves"),
+                format!("leave --{name} out, or say in --stream which stream it is for"),
             ));
         }
     }
