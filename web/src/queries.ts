@@ -29,14 +29,17 @@ export function withoutTime(query: QueryTimes | undefined): string {
 }
 
 /**
- * `22 of 22 answers valid`, `22 of 22 answers as on the other targets`, `22 of 22 answers kept`; null where none is known. `…, 5 in part`:
+ * `22 of 22 answers valid`, `22 of 22 answers as on the other targets`, `22 of 22 answers kept`; null where none is known. `… (5 in part)`:
  * of so many the text leaves something open, and they agree in the rest.
  */
 export function answersText({ queries, answers }: Passes): string | null {
   const of = (many: number) => `${count(many)} of ${counted(queries.length, "answer")}`;
   if (answers.kept === 0) return null;
-  const varied = queries.filter(({ varies, differs }) => varies !== null && differs === null).length;
-  const inPart = varied === 0 ? "" : `, ${count(varied)} in part`;
+  const varied = queries.filter(
+    ({ varies, differs, compared, validated }) =>
+      (compared || validated !== null) && varies !== null && differs === null,
+  ).length;
+  const inPart = varied === 0 ? "" : ` (${count(varied)} in part)`;
   if (answers.known > 0) return `${of(answers.valid)} valid${inPart}`;
   if (answers.alike > 0 || answers.differ > 0) return `${of(answers.alike)} as on the other targets${inPart}`;
   return `${of(answers.kept)} kept, compared with none known to be right`;

@@ -156,15 +156,19 @@ fn not_run(query: &QueryTimes, whose: &str, sheet: &mut Sheet) {
     sheet.paragraph("", &format!("{whose}{} ended in {count}{why}", visible(&query.query)), Paint::strong);
 }
 
-/// `22 valid`, `20 of 22 valid`, `22 alike`; `22 kept` where nothing was compared. `9 alike, 5 in part`: of so many the text leaves
+/// `22 valid`, `20 of 22 valid`, `22 alike`; `22 kept` where nothing was compared. `9 alike (5 in part)`: of so many the text leaves
 /// something open, and they agree in the rest.
 fn answers(Passes { answers, queries, .. }: &Passes) -> String {
     let of_all = |count: usize, what: &str| match queries.len() {
         all if count == all => format!("{count} {what}"),
         all => format!("{count} of {all} {what}"),
     };
-    let in_part = queries.iter().filter(|query| query.varies.is_some() && query.differs.is_none()).count();
-    let in_part = if in_part == 0 { String::new() } else { format!(", {in_part} in part") };
+    let in_part = queries
+        .iter()
+        .filter(|query| query.compared || query.validated.is_some())
+        .filter(|query| query.varies.is_some() && query.differs.is_none())
+        .count();
+    let in_part = if in_part == 0 { String::new() } else { format!(" ({in_part} in part)") };
     match *answers {
         AnswerCounts { kept: 0, .. } => format::UNKNOWN.to_owned(),
         AnswerCounts { known: 1.., valid, .. } => of_all(valid, "valid") + &in_part,
