@@ -44,11 +44,11 @@ impl Durable {
                 ("commit" | "end", _) | ("prepare", "transaction") | ("rollback", "prepared") => {
                     return Self::Transaction;
                 }
-                ("begin" | "start", _) => is_within = true,
+                ("begin" | "start", second) if second != "not" => is_within = true,
                 ("rollback" | "abort", second) if second != "to" => {
                     (is_within, own) = (false, Self::Transaction);
                 }
-                (word, _) if is_within || KEEPS_NOTHING.contains(&word) => {}
+                _ if is_within || keeps_nothing(&first, &second) => {}
                 _ if query_set::kind(&statement) == QueryKind::Read => {}
                 _ => durable = own,
             }
@@ -66,14 +66,19 @@ impl Durable {
     }
 }
 
+/// MariaDB's `SET STATEMENT … FOR` has a statement of its own.
+fn keeps_nothing(first: &str, second: &str) -> bool {
+    KEEPS_NOTHING.contains(&first) && (first, second) != ("set", "statement")
+}
+
 /// Whether a text of one statement or several changes no data, as far as its words tell: what a function does that it calls is not
 /// known.
 #[must_use]
 pub(crate) fn only_reads(text: &str) -> bool {
     query_set::statements(text).iter().all(|statement| {
-        let [first, _] = words(statement);
-        matches!(first.as_str(), "begin" | "start" | "commit" | "end")
-            || KEEPS_NOTHING.contains(&first.as_str())
+        let [first, second] = words(statement);
+        matches!(first.as_str(), "begin" | "start" | "commit" | "end") && second != "not"
+            || keeps_nothing(&first, &second)
             || query_set::kind(statement) == QueryKind::Read
     })
 }
@@ -106,6 +111,12 @@ mod tests {
         }
         for text in [
             "begin; update t set a = 1; rollback",
+            "begin not atomic update t set a = 1; end",
+            "set statement max_statement_time = 5 for insert into t values (1)",
+            "select next value for s",
+            "prepare p as update t set a = 1; explain analyze execute p",
+            "explain analyze create table x as select 1",
+            "pragma user_version = 7",
             "select nextval('s')",
             "select setval('s', 7)",
             "with gone as (delete from t returning *) select * from gone",
@@ -140,6 +151,8 @@ mod tests {
             ("commit prepared 'x'", Durable::Transaction),
             ("rollback prepared 'x'", Durable::Transaction),
             ("prepare p as update t set a = 1", Durable::Nothing),
+            ("begin not atomic update t set a = 1; end", Durable::Own),
+            ("set statement max_statement_time = 5 for update t set a = 1", Durable::Own),
             ("", Durable::Nothing),
         ] {
             assert_eq!(Durable::of(sql), expected, "{sql}");

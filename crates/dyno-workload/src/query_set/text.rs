@@ -25,8 +25,26 @@ const READ: [&str; 12] = [
 /// Words with which those begin that tell how many rows they changed.
 const WRITE: [&str; 5] = ["insert", "update", "delete", "merge", "replace"];
 /// Words of a statement that may write though it begins as if it only read.
-const WRITE_WITHIN: [&str; 9] =
-    ["insert", "update", "delete", "merge", "into", "nextval", "setval", "lo_from_bytea", "lo_put"];
+const WRITE_WITHIN: [&str; 16] = [
+    "insert",
+    "update",
+    "delete",
+    "merge",
+    "into",
+    "nextval",
+    "setval",
+    "lo_from_bytea",
+    "lo_put",
+    "lo_create",
+    "lo_creat",
+    "lo_unlink",
+    "lo_import",
+    "lo_truncate",
+    "lowrite",
+    "pg_logical_emit_message",
+];
+/// Words of statements that `EXPLAIN ANALYZE` runs, and that read or write.
+const RUN_BY_EXPLAIN: [&str; 4] = ["execute", "create", "declare", "call"];
 
 /// Where a text has quotes and comments.
 pub(crate) fn quoted(text: &str) -> Vec<Range<usize>> {
@@ -69,11 +87,18 @@ fn kind_of(pieces: &[(Piece, &str)]) -> QueryKind {
     let bare: Vec<&str> =
         pieces.iter().filter(|(piece, _)| *piece == Piece::Code).map(|(_, text)| *text).collect();
     let bare = bare.join(" ").to_ascii_lowercase();
-    let mut words = bare.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty());
-    let first = words.next().unwrap_or_default();
+    let words = bare.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty());
+    let words: Vec<&str> = words.collect();
+    let first = words.first().copied().unwrap_or_default();
+    let writes_within = || {
+        words.iter().any(|word| WRITE_WITHIN.contains(word))
+            || words.windows(3).any(|words| words == ["next", "value", "for"])
+            || first == "explain" && words.iter().any(|word| RUN_BY_EXPLAIN.contains(word))
+            || first == "pragma" && bare.contains('=')
+    };
     match first {
         _ if WRITE.contains(&first) => QueryKind::Write,
-        _ if READ.contains(&first) && !words.any(|word| WRITE_WITHIN.contains(&word)) => QueryKind::Read,
+        _ if READ.contains(&first) && !writes_within() => QueryKind::Read,
         _ => QueryKind::Other,
     }
 }
