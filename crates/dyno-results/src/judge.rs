@@ -35,7 +35,7 @@ mod unpaired;
 
 pub use self::data_check::{DATA_AFTER_LOAD, DATA_UNKNOWN};
 pub use self::durability::only_reads;
-pub use self::errors::OUTLASTED;
+pub use self::errors::{OUTLASTED, OUTLASTS};
 pub(crate) use self::noisy_host::CODE as NOISY_HOST;
 use crate::document::Report;
 use crate::event::Finding;

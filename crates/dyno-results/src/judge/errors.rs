@@ -22,7 +22,7 @@ const LOST_SHARE_INVALID: f64 = 0.2;
 /// What a transaction is counted under that dyno had cancelled behind the load, and that the server did not end in time.
 pub const OUTLASTED: &str = "not-ended";
 /// With a limit of so much or more, a statement may outlast the load without reaching it: then it is cancelled behind the load.
-const OUTLASTS: Duration = Duration::from_secs(10);
+pub const OUTLASTS: Duration = Duration::from_secs(10);
 /// Codes that are named.
 const CODES_SHOWN: usize = 4;
 /// Codes of which the remedy is told.
