@@ -55,7 +55,7 @@ pub fn changed_data(
         return Ok(None);
     }
     let texts = statements.iter().map(|statement| statement.sql.as_str());
-    changing.extend(texts.filter(|sql| words_of(sql).any(|word| word == SEARCH_PATH)));
+    changing.extend(texts.filter(|sql| sets_schema(sql)));
     let Named { tables, indirect } = named(connection, &changing)?;
     let names: Vec<&str> = tables.iter().map(String::as_str).collect();
     let data = super::data(connection, target, workload, None, &names)?;
@@ -74,7 +74,9 @@ fn changing<'s>(
     let names: Vec<&str> = words.iter().map(String::as_str).collect();
     let routines =
         if names.is_empty() { Vec::new() } else { catalog::routines(connection, Names::These(&names))? };
-    let is_called = |sql: &str| rest > 0 || words_of(sql).any(|word| routines.contains(&word));
+    // MySQL's have the letters of their definition.
+    let is_routine = |word: &str| routines.iter().any(|routine| routine.eq_ignore_ascii_case(word));
+    let is_called = |sql: &str| rest > 0 || words_of(sql).any(|word| is_routine(&word));
     let is_unseen = routines.iter().any(|routine| routine == catalog::UNSEEN);
     let changes =
         |statement: &&UserStatement| !statement.only_reads || is_unseen || is_called(&statement.sql);
@@ -93,7 +95,7 @@ fn named(connection: &mut Connection, texts: &[&str]) -> Result<Named, QueryErro
     }
     let names: Vec<&str> = words.iter().map(String::as_str).collect();
     let names = Names::These(&names);
-    let has_path = words.contains(SEARCH_PATH);
+    let has_path = texts.iter().any(|text| sets_schema(text));
     let is_meant = |found: &catalog::Found| {
         found.elsewhere.as_ref().is_none_or(|(schema, table)| {
             has_path || texts.iter().any(|text| is_qualified(text, schema, table))
@@ -146,7 +148,19 @@ fn all_words(texts: &[&str]) -> (BTreeSet<String>, usize) {
 /// name no table that is not there.
 fn words_of(text: &str) -> impl Iterator<Item = String> {
     let words = text.split(|c| !is_of_name(c)).filter(|word| !word.is_empty());
-    words.flat_map(|word| [word.to_owned(), word.to_lowercase()])
+    // A name in quotes may be more than a word.
+    let quoted = ['"', '`'].into_iter().flat_map(|quote| text.split(quote).skip(1).step_by(2));
+    let quoted = quoted.filter(|name| !name.is_empty() && !name.contains(['\'', '\\', '\n']));
+    words.chain(quoted).flat_map(|word| [word.to_owned(), word.to_lowercase()])
+}
+
+/// Whether a text decides by `search_path`, `SET SCHEMA` or `USE` of which schema a table is that has none.
+fn sets_schema(text: &str) -> bool {
+    let words: Vec<String> = text.split(|c| !is_of_name(c)).map(str::to_lowercase).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
+    words.contains(&SEARCH_PATH)
+        || words.first() == Some(&"use")
+        || words.windows(2).any(|two| two == ["set", "schema"])
 }
 
 fn is_of_name(c: char) -> bool {
@@ -205,6 +219,22 @@ mod tests {
             assert!(found.contains(word), "{word}");
         }
         assert!(found.iter().all(|word| !word.contains(['\'', '"', '(', ' '])));
+        let found: BTreeSet<String> =
+            words_of("update \"order-lines\" set v = 1; delete from `my t`").collect();
+        assert!(found.contains("order-lines") && found.contains("my t"), "{found:?}");
+    }
+
+    #[test]
+    fn a_statement_may_set_the_schema() {
+        for text in [
+            "SET search_path = app",
+            "set schema 'app'",
+            "USE other",
+            "select set_config('search_path', 'a', false)",
+        ] {
+            assert!(sets_schema(text), "{text}");
+        }
+        assert!(!sets_schema("select schema, use from t"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What users' statements set that bears on durability: `SET`, `set_config`, `PRAGMA`, `SETTINGS`.
 
-use dyno_results::event::SettingsSet;
+use dyno_results::event::{Setting, SettingsSet};
 use dyno_results::sql_text::{Piece, Syntax, pieces};
 
 use super::named::UserStatement;
@@ -30,6 +30,16 @@ pub(super) fn settings_said(
     let inspector = inspector(connection);
     let of_server = super::settings(connection, "")?;
     let mut set = SettingsSet::default();
+    let judge = |rows: &[Setting], set: &mut SettingsSet| {
+        let (facts, of_server) = ((inspector.facts)(&SettingValues(rows)), &of_server.facts);
+        let corrupts = facts.crash_corrupts.into_iter().filter(|why| !of_server.crash_corrupts.contains(why));
+        corrupts.for_each(|why| push_new(&mut set.crash_corrupts, why));
+        let loses =
+            facts.crash_loses_last.into_iter().filter(|why| !of_server.crash_loses_last.contains(why));
+        loses.for_each(|why| push_new(&mut set.crash_loses_last, why));
+    };
+    // Some mean what they mean only beside another one.
+    let mut together = of_server.rows.clone();
     for Said { name, value } in said {
         let mut rows = of_server.rows.clone();
         let row = rows.iter_mut().find(|row| row.durability && row.name == name);
@@ -41,15 +51,13 @@ pub(super) fn settings_said(
             push_new(&mut set.unknown, format!("{name} = {value}"));
             continue;
         };
-        row.value = value;
-        let facts = (inspector.facts)(&SettingValues(&rows));
-        let of_server = &of_server.facts;
-        let corrupts = facts.crash_corrupts.into_iter().filter(|why| !of_server.crash_corrupts.contains(why));
-        corrupts.for_each(|why| push_new(&mut set.crash_corrupts, why));
-        let loses =
-            facts.crash_loses_last.into_iter().filter(|why| !of_server.crash_loses_last.contains(why));
-        loses.for_each(|why| push_new(&mut set.crash_loses_last, why));
+        row.value.clone_from(&value);
+        judge(&rows, &mut set);
+        if let Some(row) = together.iter_mut().find(|row| row.durability && row.name == name) {
+            row.value = value;
+        }
     }
+    judge(&together, &mut set);
     Ok(Some(set).filter(|set| *set != SettingsSet::default()))
 }
 
@@ -62,6 +70,9 @@ fn push_new(all: &mut Vec<String>, one: String) {
 /// A value as the server shows it, which shows this one now. Numbers in the place of words mean what each setting makes of them; only
 /// of switches it is known.
 fn as_shown(value: &str, shown: &str) -> Option<String> {
+    if value.eq_ignore_ascii_case(shown) {
+        return Some(shown.to_owned());
+    }
     let value = value.to_lowercase();
     let is_number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
     Some(match (value.as_str(), is_number(shown)) {
@@ -207,6 +218,7 @@ mod tests {
     fn a_value_is_read_as_the_server_shows_it() {
         for (value, shown, expected) in [
             ("OFF", "on", Some("off")),
+            ("on", "ON", Some("ON")),
             ("false", "on", Some("off")),
             ("local", "on", Some("local")),
             ("false", "1", Some("0")),

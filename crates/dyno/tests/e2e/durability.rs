@@ -27,9 +27,11 @@ fn a_script_is_as_durable_as_the_tables_that_it_names() {
     server.psql(
         "create table ql(id bigserial primary key, p text); create unlogged table qu(id bigserial primary key, p text); \
          create view vl as select * from ql; create schema app; create unlogged table app.qs(p text); \
-         create table qt(p text); create unlogged table \"Mixed\"(p text); \
+         create table qt(p text); create unlogged table \"Mixed\"(p text); create unlogged table \"order-lines\"(p text); \
          create function read(text) returns bigint language sql stable as 'select count(*) from ql where p = $1'; \
          create function put() returns void language sql as 'insert into qu(p) values (''x'')'; \
+         create function step(sum bigint, text) returns bigint language sql as 'insert into qu(p) values ($2); select $1 + 1'; \
+         create aggregate tally(text) (sfunc = step, stype = bigint, initcond = 0); \
          create function copied() returns trigger language plpgsql as 'begin insert into qu(p) values (new.p); return new; end'; \
          create trigger copy after insert on qt for each row execute function copied()",
     );
@@ -72,6 +74,9 @@ fn a_script_is_as_durable_as_the_tables_that_it_names() {
         ("INSERT INTO app.qs(p) VALUES ('x');", "durability-off", "unlogged: app.qs"),
         ("INSERT INTO \"app\" . qs(p) VALUES ('x');", "durability-off", "unlogged: app.qs"),
         ("SET search_path = app;\nINSERT INTO qs(p) VALUES ('x');", "durability-off", "unlogged: app.qs"),
+        ("SET SCHEMA 'app';\nINSERT INTO qs(p) VALUES ('x');", "durability-off", "unlogged: app.qs"),
+        ("INSERT INTO \"order-lines\"(p) VALUES ('x');", "durability-off", "unlogged: \"order-lines\""),
+        ("SELECT tally(p) FROM ql;", "durability-unknown", "tally"),
         ("INSERT INTO \"Mixed\"(p) VALUES ('x');", "durability-off", "unlogged: \"Mixed\""),
         ("INSERT INTO ql(p) VALUES ('x');\nSELECT count(*) FROM qu;", "durable", ""),
         ("INSERT INTO ql(p) VALUES ('x');\nSELECT read('x');", "durable", ""),

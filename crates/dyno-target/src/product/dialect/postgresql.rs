@@ -120,10 +120,14 @@ static CATALOG: Catalog = Catalog {
          WHERE c.relname {names} AND (pg_table_is_visible(c.oid) OR n.nspname {names}) \
                AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NOT IN ('pg_catalog', 'information_schema')",
     ),
-    // What is stable or immutable cannot write.
+    // What is stable or immutable cannot write by itself. An aggregate does what its function of states does. Extensions put some of
+    // theirs into `pg_catalog`.
     routines: Some(
-        "SELECT DISTINCT proname FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace \
-         WHERE proname {names} AND provolatile = 'v' AND nspname NOT IN ('pg_catalog', 'information_schema')",
+        "SELECT DISTINCT p.proname FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace \
+         LEFT JOIN pg_aggregate g ON g.aggfnoid = p.oid \
+         JOIN pg_proc f ON f.oid = COALESCE(g.aggtransfn::oid, p.oid) \
+         WHERE p.proname {names} AND f.provolatile = 'v' \
+               AND (n.nspname NOT IN ('pg_catalog', 'information_schema') OR p.oid >= 16384)",
     ),
     triggers: Some(
         "SELECT tgname FROM pg_trigger JOIN pg_class c ON c.oid = tgrelid WHERE c.relname {names} AND NOT tgisinternal \
