@@ -1,10 +1,17 @@
 //! Commands run to their end.
 
+use std::path::Path;
 use std::process::Command;
 
 /// Runs a command to its end and returns what it printed; the test fails with what it said if it fails.
 pub fn succeed(command: &mut Command) -> String {
     attempt(command).unwrap_or_else(|why| panic!("{command:?}: {why}"))
+}
+
+/// Copies a program that is run afterwards. Another process writes it: one that this one started meanwhile would hold a file open
+/// that is written here, and what is open for writing cannot be run ("Text file busy").
+pub fn copy_program(from: &Path, to: &Path) {
+    succeed(Command::new("/bin/cp").arg(from).arg(to));
 }
 
 /// The same, but what went wrong is for the caller: the last lines of what the command said.

@@ -29,7 +29,7 @@ mod user;
 
 pub use cap::Cap;
 pub use clickhouse::{ClickHouse, ClickHouseKind};
-pub use command::succeed;
+pub use command::{copy_program, succeed};
 pub use duckdb::{duckdb_library, old_duckdb_library};
 pub use lying::{Lie, LyingProxy};
 pub use mysql::{Mysql, MysqlProduct, MysqlSetup, MysqlUser};

@@ -210,7 +210,9 @@ mod tests {
             let bin = self.0.join(place);
             fs::create_dir_all(&bin).unwrap();
             for (program, text) in [("postgres", says), ("initdb", "initdb")] {
-                fs::write(bin.join(program), format!("#!/bin/sh\necho '{text}'\n")).unwrap();
+                let written = bin.join(format!("{program}.written"));
+                fs::write(&written, format!("#!/bin/sh\necho '{text}'\n")).unwrap();
+                dyno_test_servers::copy_program(&written, &bin.join(program));
                 fs::set_permissions(bin.join(program), fs::Permissions::from_mode(0o755)).unwrap();
             }
             bin

@@ -69,6 +69,8 @@ fn end(server: &OwnedFd) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use dyno_test_servers::copy_program;
+
     use super::*;
     use std::fs::Permissions;
     use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -87,7 +89,7 @@ mod tests {
             let base = PathBuf::from("/var/tmp").join(format!("dynotest-{name}-{}", std::process::id()));
             let _ = fs::remove_dir_all(&base);
             fs::create_dir(&base).unwrap();
-            fs::copy("/bin/sleep", base.join("postgres")).unwrap();
+            copy_program(Path::new("/bin/sleep"), &base.join("postgres"));
             Self { base, user: RunAs::choose(), processes: Vec::new() }
         }
 

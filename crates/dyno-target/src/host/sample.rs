@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(Sampler::new(Some(std::process::id()), None).missing(), None);
         // What was built in root's home can be run by nobody else: a copy can, where everybody may look.
         let copy = std::env::temp_dir().join(format!("dyno-test-hidden-{}", std::process::id()));
-        std::fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
+        dyno_test_servers::copy_program(&std::env::current_exe().unwrap(), &copy);
         let mut other = std::process::Command::new(&copy);
         other.args(["--exact", "host::sample::tests::what_another_users_processes_hide_is_told"]);
         other.env(HIDDEN, std::process::id().to_string()).uid(NOBODY).gid(NOBODY).current_dir("/");

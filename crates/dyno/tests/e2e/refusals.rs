@@ -3,7 +3,7 @@
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 
-use dyno_test_servers::{Postgres, Setup};
+use dyno_test_servers::{Postgres, Setup, copy_program};
 
 use crate::home::{Ended, Home};
 use crate::server::{NOBODY, client, database, installed, prefixed, shared, url, value};
@@ -416,7 +416,7 @@ fn a_thread_that_cannot_be_started_is_an_error() {
     // Root may start any number: a user of whom there is no other process.
     let (directory, program) = (home.path("few"), home.path("few/dyno"));
     std::fs::create_dir(&directory).unwrap();
-    std::fs::copy(env!("CARGO_BIN_EXE_dyno"), &program).unwrap();
+    copy_program(Path::new(env!("CARGO_BIN_EXE_dyno")), &program);
     let is_root = rustix::process::geteuid().is_root();
     if is_root {
         std::os::unix::fs::chown(&directory, Some(UNUSED), None).unwrap();

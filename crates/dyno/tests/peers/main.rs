@@ -10,11 +10,15 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
+use dyno_test_servers::copy_program;
+
 /// Puts a script into `directory` that stands for the program `name`.
 fn stand_in(directory: &Path, name: &str, script: &str) {
     fs::create_dir_all(directory).unwrap();
-    let path = directory.join(name);
-    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    let (path, written) = (directory.join(name), directory.join(format!("{name}.written")));
+    fs::write(&written, format!("#!/bin/sh\n{script}\n")).unwrap();
+    copy_program(&written, &path);
+    fs::remove_file(&written).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 

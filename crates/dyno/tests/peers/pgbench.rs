@@ -1,11 +1,12 @@
 //! PostgreSQL's programs `001_pgbench_with_server` and `002_pgbench_no_server`.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use dyno_test_servers::{PostgresTests, become_user, give_to_server, postgres_binaries, unprivileged_user};
+use dyno_test_servers::{
+    PostgresTests, become_user, copy_program, give_to_server, postgres_binaries, unprivileged_user,
+};
 
 use super::stand_in;
 
@@ -54,7 +55,7 @@ fn outcomes(tests: &PostgresTests, binaries: &Path, program: &str, dyno: Option<
     let mut path = format!("{}:/usr/bin:/bin", binaries.display());
     if let Some(major) = dyno {
         // Whoever runs the tests may not enter where dyno was built.
-        fs::copy(env!("CARGO_BIN_EXE_dyno"), at.join("dyno")).unwrap();
+        copy_program(Path::new(env!("CARGO_BIN_EXE_dyno")), &at.join("dyno"));
         let debug = if major <= DEBUG_IS_D { "--debug" } else { "-d" };
         let script = format!(
             "for word; do shift; [ \"$word\" = -d ] && word={debug}; set -- \"$@\" \"$word\"; done\n\
