@@ -12,7 +12,7 @@ use crate::latency::Latency;
 pub use crate::passes::{AnswerCounts, Passes, QueryTimes};
 use crate::plan::{Plan, mark_rows_off};
 pub use crate::quote::Quote;
-use crate::spec::{RunSpec, Time};
+use crate::spec::{RunSpec, StreamSpec, Time};
 pub use crate::speed_up::{QueryRatio, SpeedUp};
 pub use crate::timeline::{LoadColumns, Metric, PoolLoad, Timeline};
 pub use crate::variants::{Cell, Row, Unit, Variants};
@@ -205,9 +205,7 @@ impl Report {
     #[must_use]
     pub fn has_statements_of_the_user(&self, series: &Series) -> bool {
         let streams = self.run.resolved.phases.iter().flat_map(|phase| &phase.streams);
-        streams
-            .filter(|stream| stream.workload.as_ref() == Some(&series.workload))
-            .any(crate::spec::StreamSpec::has_texts)
+        streams.filter(|stream| stream.workload.as_ref() == Some(&series.workload)).any(StreamSpec::has_texts)
     }
 
     /// The machine of this role: `driver`, or the name of the target whose server runs on it.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::document::{Report, Series};
+use crate::document::Report;
 use crate::fnv1a;
 use crate::spec::{FrontEndSpec, StreamSpec};
 use crate::words::list;
@@ -35,13 +35,6 @@ pub(super) fn name(report: &mut Report) {
             workload.clone_from(new);
         }
     }
-}
-
-/// Whether a series runs what its user wrote, on tables that dyno did not make.
-pub(super) fn is_users_own(report: &Report, series: &Series) -> bool {
-    let phase = report.run.resolved.phases.get(series.phase as usize);
-    let stream = phase.and_then(|phase| phase.streams.get(series.stream as usize));
-    stream.is_some_and(StreamSpec::has_texts)
 }
 
 fn name_of(stream: &StreamSpec, front_end: Option<&FrontEndSpec>) -> Option<String> {

@@ -6,7 +6,6 @@ use crate::comparison::answers::differing;
 use crate::comparison::document::Difference;
 use crate::comparison::sections::SharedParts;
 use crate::comparison::side::{Member, Picked, Side};
-use crate::comparison::work;
 use crate::document::Series;
 use crate::event::{Answer, Data, Severity, StageKind};
 use crate::format;
@@ -124,7 +123,7 @@ fn texts_of<'a>(side: &[(&'a Member, &'a Series)]) -> Vec<Sent<'a>> {
     let of_member = |(member, series): &(&'a Member, &'a Series)| {
         let (target, name, report) = (member.target.as_str(), series.name.as_str(), member.report());
         let family = series.workload.split('/').next();
-        let is_own = work::is_users_own(report, series);
+        let is_own = report.has_statements_of_the_user(series);
         let is_of_series =
             |it: &&Data| !is_own && it.target == target && Some(it.workload.as_str()) == family;
         let data = report.data.iter().filter(is_of_series);
