@@ -7,12 +7,10 @@ import type {
   Metric,
   PoolLoad,
   Report,
-  Series,
   StageResult,
-  Target,
   Timeline,
   Update,
-  Written,
+  WrittenLoad,
   WrittenReport,
   WrittenTimeline,
 } from "./document";
@@ -32,9 +30,9 @@ const LOAD_COLUMNS = [
 ] as const satisfies (keyof Load)[];
 const POOL_COLUMNS = ["in_use", "idle", "waiting", "wait_p99_us"] as const satisfies (keyof PoolLoad)[];
 
-/** Reads a document; what a dyno of an earlier version did not write is empty or unknown. */
+/** Reads a document. */
 export function readReport(written: WrittenReport): Report {
-  return { ...withoutTimelines(written), timelines: (written.timelines ?? []).map(readTimeline) };
+  return { ...written, timelines: written.timelines.map(readTimeline) };
 }
 
 /** A document with what an `update` brought. The document itself is left as it was, but for room behind its columns. */
@@ -48,53 +46,13 @@ export function withUpdate(report: Report, update: Update): Report {
     if (before === undefined) timelines.push(readTimeline(more));
     else timelines[at] = appended(before, more);
   }
-  const { targets, series, ...parts } = update.report;
-  return {
-    ...report,
-    ...parts,
-    targets: targets?.map(readTarget) ?? report.targets,
-    series: series?.map(readSeries) ?? report.series,
-    stages: withStages(report.stages, update.stages.map(readStage)),
-    timelines,
-  };
+  return { ...report, ...update.report, stages: withStages(report.stages, update.stages), timelines };
 }
 
 function withStages(stages: StageResult[], more: StageResult[]): StageResult[] {
   if (more.length === 0) return stages;
   const all = new Map([...stages, ...more].map((stage) => [stage.id, stage]));
   return [...all.values()].sort((a, b) => a.id - b.id);
-}
-
-function withoutTimelines(written: Omit<WrittenReport, "timelines">): Omit<Report, "timelines"> {
-  return {
-    ...written,
-    targets: written.targets.map(readTarget),
-    series: written.series.map(readSeries),
-    stages: written.stages.map(readStage),
-    sizes: written.sizes ?? [],
-    hooks: written.hooks ?? [],
-    lost: written.lost ?? [],
-  };
-}
-
-function readTarget(written: Target): Target {
-  return { ...written, host_source: written.host_source ?? null };
-}
-
-function readSeries(written: Series): Series {
-  return { ...written, headline: written.headline ?? null, saturation: written.saturation ?? null };
-}
-
-function readStage(written: StageResult): StageResult {
-  return {
-    ...written,
-    connections: written.connections ?? null,
-    wait: written.wait ?? null,
-    pool: written.pool ?? null,
-    resources: written.resources ?? {},
-    costs: written.costs ?? null,
-    queries: written.queries ?? null,
-  };
 }
 
 function readTimeline(written: WrittenTimeline): Timeline {
@@ -113,7 +71,7 @@ function readTimeline(written: WrittenTimeline): Timeline {
   };
 }
 
-function readLoad(written: Partial<Written<Load>>): Load {
+function readLoad(written: WrittenLoad): Load {
   const rows = written.t_s?.length ?? 0;
   const load = Object.fromEntries(LOAD_COLUMNS.map((name) => [name, column(written[name], rows)]));
   const pool = written.pool;
@@ -178,7 +136,7 @@ function nameOf(metric: Pick<Metric, "source" | "key">): string {
   return `${metric.source} ${metric.key}`;
 }
 
-function appendedLoad(load: Load, more: Partial<Written<Load>>): Load {
+function appendedLoad(load: Load, more: WrittenLoad): Load {
   const from = firstAfter(load.t_s, more.t_s ?? []);
   const rows = (more.t_s?.length ?? 0) - from;
   if (rows <= 0) return load;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { grown, readReport, withUpdate } from "../src/columns";
-import type { Metric, Timeline, Update, Written, WrittenReport, WrittenTimeline } from "../src/document";
+import type { Timeline, Update, WrittenMetric, WrittenReport, WrittenTimeline } from "../src/document";
 import { isCoarse, spliced } from "../src/served/detail";
 import { duelReport } from "./duel";
 import { syntheticReport } from "./fixture";
@@ -20,11 +20,11 @@ function halves(report: WrittenReport, at: number): { before: WrittenReport; upd
           Array.isArray(column) ? rows.map((row) => column[row]) : of(column as object),
         ]),
       );
-    const metrics = timeline.metrics.map((metric): Written<Metric> => {
+    const metrics = timeline.metrics.map((metric): WrittenMetric => {
       const kept = keep(metric.t_s);
       return {
         ...metric,
-        t_s: kept.map((row) => metric.t_s[row] ?? null),
+        t_s: kept.map((row) => metric.t_s[row] ?? Number.NaN),
         values: kept.map((row) => metric.values[row] ?? null),
       };
     });
@@ -99,14 +99,14 @@ test("columns grow within their memory, and a metric of other times does not wri
   expect(second.buffer).toBe(first.buffer);
   expect(list(second)).toEqual([1, 2, 3]);
 
-  const metric = (key: string, t_s: number[]): Written<Metric> => ({
+  const metric = (key: string, t_s: number[]): WrittenMetric => ({
     source: "host",
     key,
     unit: "1/s",
     t_s,
     values: t_s,
   });
-  const append = (...metrics: Written<Metric>[]) => ({
+  const append = (...metrics: WrittenMetric[]) => ({
     report: {},
     stages: [],
     append: [{ target: "pg", load: {}, metrics }],
@@ -123,18 +123,6 @@ test("columns grow within their memory, and a metric of other times does not wri
     [1, 2, 3, 4],
     [1, 2, 3, 4.5],
   ]);
-});
-
-describe("a document of an earlier dyno", () => {
-  test("has nothing of what it could not know", () => {
-    const old = syntheticReport() as unknown as Record<string, unknown>;
-    for (const name of ["sizes", "hooks", "lost"]) delete old[name];
-    for (const stage of old.stages as Record<string, unknown>[])
-      for (const name of ["pool", "wait", "costs", "resources", "connections"]) delete stage[name];
-    const report = readReport(old as unknown as WrittenReport);
-    expect([report.sizes, report.hooks, report.lost]).toEqual([[], [], []]);
-    expect(report.stages[0]).toMatchObject({ pool: null, wait: null, costs: null, connections: null });
-  });
 });
 
 describe("finer points", () => {

@@ -3,11 +3,10 @@
 
 import type {
   Costs,
-  Metric,
   Percentiles,
   Series,
   StageResult,
-  Written,
+  WrittenMetric,
   WrittenReport,
   WrittenTimeline,
 } from "../src/document";
@@ -234,7 +233,9 @@ function rung(side: Side, id: number, clients: number, start_s: number, seconds:
     pool: {
       connections: CONNECTIONS,
       in_use_mean: inUse,
+      in_use_max: CONNECTIONS,
       waiting_mean: Math.max(0, clients - CONNECTIONS),
+      waiting_max: Math.max(0, clients - CONNECTIONS),
     },
     resources: { server_cpu_cores: coresOf(side, tps) },
     costs: costs(side),
@@ -284,6 +285,8 @@ function series(side: Side, stages: StageResult[], ladder: number[]): Series {
   return {
     target: side.name,
     name: "ingest",
+    phase: 0,
+    stream: 0,
     workload: "events/ingest",
     ladder,
     holds: [],
@@ -311,6 +314,7 @@ function series(side: Side, stages: StageResult[], ladder: number[]): Series {
             clients: at.clients,
             rate_per_s: null,
             sign: "throughput-flat",
+            throughput_per_s: at.throughput?.mean ?? 0,
             p99_us: at.response?.p99_us ?? null,
             evidence: `from ${at.clients} clients on throughput rises by 1% or less a step while p99 grows by 12%.`,
             limits: [
@@ -377,7 +381,7 @@ function telemetry(
   stages: StageResult[],
   end: number,
   noisy: (value: number) => number,
-): Written<Metric>[] {
+): WrittenMetric[] {
   const t_s: number[] = [];
   for (let t = 1; t < end; t += 1.0004) t_s.push(round(t));
   const at = (t: number) => stages.find((stage) => t >= stage.start_s && t <= stage.start_s + stage.seconds);
@@ -390,14 +394,14 @@ function telemetry(
     key: string,
     unit: string,
     value: (t: number, row: number) => number,
-  ): Written<Metric> => ({
+  ): WrittenMetric => ({
     source,
     key,
     unit,
     t_s,
     values: t_s.map((t, row) => round(noisy(value(t, row)))),
   });
-  const exact = (key: string, share: number): Written<Metric> => ({
+  const exact = (key: string, share: number): WrittenMetric => ({
     source: "database",
     key,
     unit: "bytes",

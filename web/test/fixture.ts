@@ -2,20 +2,21 @@
 // of a run of three minutes with two series. For the tests and `npm run dev` only; never for a document.
 
 import type {
+  Data,
   Estimate,
-  Load,
-  Metric,
   Percentiles,
   Series,
+  SettingFacts,
   StageKind,
   StageResult,
   Totals,
-  Written,
+  WrittenLoad,
+  WrittenMetric,
   WrittenReport,
 } from "../src/document";
 
 /** Columns of the load that every interval fills. */
-type Intervals = Omit<Written<Load>, "pool">;
+type Intervals = Required<Omit<WrittenLoad, "pool" | "p90_us" | "p999_us">>;
 
 /** A text that would run, close an element or break a layout if any of it were taken for markup. */
 export const HOSTILE = `</script><img src=x onerror="document.title='broken out'"><!-- <b>${"wide".repeat(40)}`;
@@ -131,7 +132,16 @@ export function hostileReport(): WrittenReport {
 /** A run that was killed before anything was measured, of which little is known. */
 export function emptyReport(): WrittenReport {
   const report = syntheticReport();
-  const nothing = { tls: null, same_host: null, embedded: null, connections_max: null, host_source: null };
+  const nothing = {
+    tls: null,
+    same_host: null,
+    embedded: null,
+    connections_max: null,
+    host_source: null,
+    isolation: null,
+    disk_kind: null,
+    in_process: false,
+  };
   return {
     ...report,
     run: { ...report.run, outcome: "incomplete", reason: null },
@@ -149,6 +159,7 @@ export function emptyReport(): WrittenReport {
     hosts: [],
     settings: [],
     data: [],
+    found: [],
     prepare: [],
     series: [],
     stages: [],
@@ -174,6 +185,8 @@ function seriesOf(plan: Plan, ids: { ladder: number[]; holds: number[] }, stages
   return {
     target: "pg",
     name: plan.name,
+    phase: plan.name === "read" ? 0 : 1,
+    stream: 0,
     workload: plan.workload,
     ...ids,
     headline: held?.throughput
@@ -224,6 +237,9 @@ function stageOf(
     arrival: "closed",
     think_time_ms: 0,
     rate_end_per_s: null,
+    planned_s: seconds,
+    planned_transactions: null,
+    types: [plan.workload],
     start_s,
     seconds,
     complete: true,
@@ -235,6 +251,7 @@ function stageOf(
     wait: null,
     pool: null,
     resources: {},
+    cpu_taken_share: null,
     costs: null,
     by_type: [
       { name: plan.workload, done, failed: 0, failed_with_drain: 0, retries: 0, service, response: null },
@@ -250,7 +267,7 @@ function stageOf(
 }
 
 export function estimate(mean: number, relative: number, samples: number): Estimate {
-  return { mean, half_width: mean * relative, samples };
+  return { mean, half_width: mean * relative, samples, effective_samples: samples };
 }
 
 export function totals(done: number): Totals {
@@ -262,8 +279,10 @@ export function totals(done: number): Totals {
     statements: done,
     reconnects: 0,
     lost_s: 0,
+    done_with_drain: done,
     failed_with_drain: 0,
     unknown_with_drain: 0,
+    cancelled: 0,
   };
 }
 
@@ -307,7 +326,7 @@ function telemetry(
   stages: StageResult[],
   end: number,
   random: () => number,
-): Written<Metric>[] {
+): WrittenMetric[] {
   const t_s: number[] = [];
   for (let t = 1; t < end; t += 1.0004) t_s.push(t);
   const at = (t: number) => stages.find((stage) => t >= stage.start_s && t <= stage.start_s + stage.seconds);
@@ -319,7 +338,7 @@ function telemetry(
     key: string,
     unit: string,
     value: (t: number) => number,
-  ): Written<Metric> => ({
+  ): WrittenMetric => ({
     source,
     key,
     unit,
@@ -361,6 +380,7 @@ function evidence(seconds: number): Omit<WrittenReport, "series" | "stages" | "t
       started_at: "2026-11-20T08:49:41+01:00",
       command: ["dyno", "run", "--target", "postgres://me@host/db?application_name=x y"],
       spec: { workload: "tpcb", scale: 50, synthetic: true },
+      resolved: { workload: "tpcb", scale: 50, synthetic: true },
       seed: "15241578753238836750",
       seconds: seconds + 2.2,
       outcome: "complete",
@@ -379,6 +399,9 @@ function evidence(seconds: number): Omit<WrittenReport, "series" | "stages" | "t
         embedded: { profile: "production", source: "/synthetic/bin", unsafe_profile: false },
         connections_max: 150,
         host_source: "this host",
+        isolation: "read committed",
+        disk_kind: "nvme",
+        in_process: false,
       },
     ],
     hosts: [
@@ -400,29 +423,9 @@ function evidence(seconds: number): Omit<WrittenReport, "series" | "stages" | "t
         transparent_hugepages: "madvise",
       },
     ],
-    settings: [{ target: "pg", rows: structuredClone(SETTINGS) }],
-    data: [
-      {
-        target: "pg",
-        workload: "tpcb",
-        scale: 50,
-        database_bytes: 797_000_000,
-        cache_bytes: 6 * 1024 ** 3,
-        memory_bytes: 24 * 1024 ** 3,
-        tables: [
-          {
-            name: "pgbench_accounts",
-            rows: 5_000_000,
-            table_bytes: 671_000_000,
-            index_bytes: 112_000_000,
-            logged: true,
-          },
-          { name: "pgbench_branches", rows: 50, table_bytes: 8_192, index_bytes: 16_384, logged: true },
-          { name: "pgbench_tellers", rows: 500, table_bytes: 40_960, index_bytes: 32_768, logged: true },
-          { name: "pgbench_history", rows: 0, table_bytes: 0, index_bytes: null, logged: null },
-        ],
-      },
-    ],
+    settings: [{ target: "pg", rows: structuredClone(SETTINGS), facts: FACTS }],
+    data: [structuredClone(DATA)],
+    found: [structuredClone(DATA)],
     prepare: [
       { target: "pg", workload: "tpcb", step: "drop", seconds: 0.01, rows: null, bytes: null },
       { target: "pg", workload: "tpcb", step: "tables", seconds: 0.03, rows: null, bytes: null },
@@ -487,6 +490,53 @@ function evidence(seconds: number): Omit<WrittenReport, "series" | "stages" | "t
     notices: [{ target: "pg", stage: null, text: "Synthetic test data: nothing here was measured." }],
   };
 }
+
+const DATA: Data = {
+  target: "pg",
+  workload: "tpcb",
+  scale: 50,
+  database_bytes: 797_000_000,
+  cache_bytes: 6 * 1024 ** 3,
+  memory_bytes: 24 * 1024 ** 3,
+  tables: [
+    {
+      name: "pgbench_accounts",
+      rows: 5_000_000,
+      table_bytes: 671_000_000,
+      index_bytes: 112_000_000,
+      logged: true,
+      indexed: null,
+    },
+    {
+      name: "pgbench_branches",
+      rows: 50,
+      table_bytes: 8_192,
+      index_bytes: 16_384,
+      logged: true,
+      indexed: null,
+    },
+    {
+      name: "pgbench_tellers",
+      rows: 500,
+      table_bytes: 40_960,
+      index_bytes: 32_768,
+      logged: true,
+      indexed: null,
+    },
+    { name: "pgbench_history", rows: 0, table_bytes: 0, index_bytes: null, logged: null, indexed: null },
+  ],
+};
+
+const FACTS: SettingFacts = {
+  crash_corrupts: [],
+  crash_loses_last: [],
+  durable_by: "fsync on",
+  durability_details: [],
+  durability_advice: null,
+  log_written_through: false,
+  bypasses_system_cache: false,
+  checkpoint_setting: null,
+};
 
 const SETTINGS = [
   ["fsync", "on", null, "on", false, true],

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Verdict } from "../src/document";
 import type { RunEntry } from "../src/served/api";
 import { notComparableText, ratioText } from "../src/served/comparison";
 import { firstFew, headline, liveFirst, matches, stateOf } from "../src/served/list";
@@ -92,7 +93,7 @@ test("a ratio says no more than its interval allows, in the words of its figure"
     row: typeof throughput | typeof p99,
     value: number,
     within: [number, number] | null,
-    verdict: string,
+    verdict: Verdict,
   ) => ratioText(row, { ratio: { value, interval: within, verdict } });
   expect(ratio(throughput, 1.834, [1.79, 1.88], "better")).toBe("1.83× (1.79 to 1.88) faster");
   expect(ratio(p99, 0.518, [0.512, 0.524], "better")).toBe("0.518× (0.512 to 0.524) faster");
@@ -108,7 +109,7 @@ test("a ratio says no more than its interval allows, in the words of its figure"
 
 test("figures of a comparison have units", () => {
   const text = (key: string, unit: string, value: number, interval: [number, number] | null = null) =>
-    `${key}: ${figureText({ key, unit }, { value, interval, ratio: null })}`;
+    `${key}: ${figureText({ key, unit }, { value, interval })}`;
   expect([
     text("throughput", "1/s", 84_912, [84_063, 85_761]),
     text("p99.9", "us", 1_100),
@@ -138,7 +139,7 @@ test("figures of a comparison have units", () => {
     "prepare: 4.1 s",
     "of_tomorrow: 3.00 lines",
   ]);
-  const cells = [{ value: 0.001, interval: null, ratio: null }];
+  const cells = [{ value: 0.001, interval: null, repeats: 1, ratio: null }];
   expect([isShown({ unit: "bytes", cells }), isShown({ unit: "share", cells })]).toEqual([false, true]);
 });
 

@@ -77,6 +77,8 @@ export function passesReport(plan: Partial<PassesPlan> = {}): WrittenReport {
     series: [...all].map(([target, passes]) => ({
       target,
       name: "queries",
+      phase: 0,
+      stream: 0,
       workload,
       ladder: [],
       holds: idsOf(target),
@@ -158,6 +160,7 @@ function passesOf(target: string, first: number, count: number, stages: number[]
     qph: null,
     qph_half_width: null,
     answers: { kept, known: 0, valid: 0, alike: kept - differ, differ },
+    clients: 1,
   };
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { linearAxis, logAxis } from "../src/charts/bars";
 import { readReport } from "../src/columns";
-import type { Passes } from "../src/document";
+import type { Basis, Passes } from "../src/document";
 import { answersText, notRun, queryNames, spreadOf, timesOf, withoutTime } from "../src/queries";
 import { areQuerySets, caveatOf, isQuerySet } from "../src/reading";
 import { sceneOf } from "../src/scene";
@@ -34,7 +34,7 @@ function medians(times: Record<string, number | null>): Passes {
   const answers = { kept: queries.length, known: 0, valid: 0, alike: 0, differ: 0 };
   const half_widths = { total_half_width_s: null, geometric_mean_half_width_s: null, qph_half_width: null };
   const figures = { total_s: null, geometric_mean_s: null, qph: null, ...half_widths };
-  return { stages: [1], seconds: [null], queries, ...figures, answers };
+  return { stages: [1], seconds: [null], queries, ...figures, answers, clients: 1 };
 }
 
 test("a series is of a query set before a pass has ended, and no other series is", () => {
@@ -102,17 +102,17 @@ test("how many times as fast is told by the report of both targets, and across r
     name,
     runs: [report.run.name],
     target: target.name,
+    series: null,
     product: null,
+    embedded_profile: null,
+    started_at: report.run.started_at,
   });
   const across = { base: "a", mean: 6, interval: null, ratios: [], without: [] };
+  const basis: Basis = { unit: "untested", repeats: [1, 1], in_turn: false, text: "" };
+  const nothing = { workloads: [], basis, sections: [], ladder: [] };
   const comparison = {
-    schema: "dyno.comparison/1",
-    base: 0,
     sides: [side("a", pg), side("b", duck)],
-    series: [{ name: "queries", basis: { text: "" }, sections: [], speed_ups: [[], [across]] }],
-    data: [],
-    absent: [],
-    differences: [],
+    series: [{ name: "queries", ...nothing, speed_ups: [[], [across]] }],
   };
   expect(speedUpAmong(comparison, "queries", pg, duck)).toBe(across);
   expect(speedUpAmong(comparison, "queries", duck, pg)).toBeUndefined();

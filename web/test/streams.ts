@@ -1,7 +1,7 @@
 // SYNTHETIC TEST DATA. Nothing here was measured: two streams at the same time on each target, one that goes up a ladder and
 // one that accompanies it, made up by formula. For the tests only; never for a document.
 
-import type { Load, Series, StageResult, Written, WrittenReport, WrittenTimeline } from "../src/document";
+import type { Series, StageResult, WrittenLoad, WrittenReport, WrittenTimeline } from "../src/document";
 import { estimate, syntheticReport, totals } from "./fixture";
 
 const CLIENTS = [1, 2, 4, 8];
@@ -89,6 +89,8 @@ function seriesOf(stages: StageResult[]): Series {
   return {
     target: stage.target,
     name: stage.series,
+    phase: 0,
+    stream: stage.stream ?? 0,
     workload: stage.workload,
     ladder: ladder.map(({ id }) => id),
     holds: [hold.id],
@@ -113,7 +115,7 @@ function seriesOf(stages: StageResult[]): Series {
   };
 }
 
-function loadOf(stages: StageResult[]): Omit<Written<Load>, "pool"> {
+function loadOf(stages: StageResult[]): WrittenLoad {
   const load: Record<string, number[]> = {
     t_s: [],
     stage: [],
@@ -142,5 +144,5 @@ function loadOf(stages: StageResult[]): Omit<Written<Load>, "pool"> {
       for (const [name, value] of Object.entries(row)) load[name]?.push(value);
     }
   }
-  return load as unknown as Omit<Written<Load>, "pool">;
+  return load as unknown as WrittenLoad;
 }

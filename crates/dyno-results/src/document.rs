@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::event::Event;
@@ -23,25 +24,35 @@ pub const SCHEMA: &str = "dyno.report/1";
 /// Reason given for a run that has no last event.
 pub const NOT_FINISHED: &str = "it was killed or is still going";
 
-/// The whole report.
-#[derive(Debug, Clone, Default, Serialize)]
+/// The report of a run.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Report {
-    /// Always [`SCHEMA`].
+    /// `dyno.report/1`: name and version of this form.
     pub schema: &'static str,
+    /// The run as a whole.
     pub run: Run,
+    /// The systems under test, each with its server.
     pub targets: Vec<event::Target>,
+    /// The machines of the run.
     pub hosts: Vec<event::Host>,
+    /// The settings of each target.
     pub settings: Vec<event::Settings>,
-    /// The data as they were last, of each target and workload.
+    /// The data of each workload on each target, as last read.
     pub data: Vec<event::Data>,
-    /// The same as the first load found them.
+    /// As `data`, but read before the first load.
     pub found: Vec<event::Data>,
+    /// The steps of the preparation that have ended.
     pub prepare: Vec<event::PrepareStep>,
+    /// Ladders with their peaks, and holds.
     pub series: Vec<Series>,
+    /// The results of each stage.
     pub stages: Vec<StageResult>,
+    /// Everything over time.
     pub timelines: Vec<Timeline<'static>>,
-    /// What the data takes on disk, one for each target and workload whose rows are known.
+    /// The size of the data on disk, for each target and workload. A workload is missing if the rows or the size of one of
+    /// its tables are unknown.
     pub sizes: Vec<Size>,
+    /// Checks of the data and of answers.
     pub checks: Vec<event::Check>,
     /// What queries returned; what the passes of a series say of it is written.
     #[serde(skip)]
@@ -49,31 +60,34 @@ pub struct Report {
     /// Why queries did not end well; what the passes of a series say of it is written.
     #[serde(skip)]
     pub query_failures: Vec<event::QueryFailure>,
-    /// How queries were run, in the order in which that was asked; a plan of before the passes only where that of after them
-    /// has another shape.
+    /// How queries were run, in the order in which the plans were taken; left out if there are none. A plan from before the
+    /// passes is left out if that from after them has the same shape.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plans: Vec<ShownPlan>,
+    /// What was done before and after loads.
     pub hooks: Vec<HookRun>,
-    /// Targets that were given up in mid-run.
+    /// Targets that were given up during the run.
     pub lost: Vec<Lost>,
-    /// What variants could not do.
+    /// What variants could not do; left out if there is nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_done: Vec<event::NotDone>,
     /// The data as each series has left them.
     #[serde(skip)]
     pub data_after: Vec<event::Data>,
-    /// What the systems of one target came to, side by side; `None` where each target has one.
+    /// The systems of one target side by side; `None` if each target has one system.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variants: Option<Variants>,
-    /// Servers that were others behind the load, or behind a hook between stages, than before.
+    /// Servers that changed during the load, or by a hook between two stages; left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server_changes: Vec<event::ServerChanged>,
     /// What servers counted; the findings of durability say what follows.
     #[serde(skip)]
     pub log_syncs: Vec<event::LogSyncs>,
+    /// Reasons to trust the figures less, and facts to know about them.
     pub findings: Vec<event::Finding>,
     /// What to quote of each series, in their order.
     pub quotes: Vec<Quote>,
+    /// Remarks of the run, with the texts of errors.
     pub notices: Vec<event::Notice>,
 }
 
@@ -257,10 +271,12 @@ impl Report {
     }
 }
 
-/// A plan as a report has it.
-#[derive(Debug, Clone, Serialize)]
+/// The plan of a query.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "QueryPlan")]
 pub struct ShownPlan {
-    /// A digest of its steps, what they are on and their order; `None` where there is no plan.
+    /// A digest of the steps, of the tables and indexes that they read, and of their order. Two plans of one product with the
+    /// same shape differ at most in costs, rows, times and conditions. `None` if there is no plan.
     pub shape: Option<String>,
     #[serde(flatten)]
     pub plan: Plan,
@@ -296,22 +312,29 @@ fn replace_or_push<T: Clone>(known: &mut Vec<T>, new: &T, is_same: impl Fn(&T) -
 }
 
 /// The run as a whole.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct Run {
+    /// The name of the run, `2026-11-20-1`.
     pub name: String,
+    /// The version of the dyno that ran it.
     pub dyno_version: String,
-    /// RFC 3339.
+    /// When it started: RFC 3339 with offset.
     pub started_at: String,
+    /// The command line, passwords removed.
     pub command: Vec<String>,
+    /// The run specification as given: a scenario, as `dyno plan --json` writes it.
+    #[schemars(with = "serde_json::Value")]
     pub spec: RunSpec,
-    /// The same with every default that does not depend on the target.
+    /// The specification with every default that does not depend on the target.
+    #[schemars(with = "serde_json::Value")]
     pub resolved: RunSpec,
+    /// The seed of every random stream.
     pub seed: u64,
-    /// From the first event to the last that is stored.
+    /// Seconds until the last stored event.
     pub seconds: f64,
-    /// `complete`; `incomplete` where it was stopped, or killed before it could say so.
+    /// `incomplete` if it was stopped, or killed before it could say so.
     pub outcome: event::Outcome,
-    /// Why it is incomplete.
+    /// Why it is incomplete; `None` if it is complete.
     pub reason: Option<String>,
 }
 
@@ -329,74 +352,84 @@ impl Run {
     }
 }
 
-/// The stages of one workload on one target that belong together: a ladder with its peak, and a hold.
-#[derive(Debug, Clone, Serialize)]
+/// The stages of one workload on one target that belong together: a ladder with its peak, and holds.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Series {
+    /// The name of the system.
     pub target: String,
-    /// `read`, `write`, …
+    /// The name of the stream: `read`, `write`, ….
     pub name: String,
-    /// As its stages' keys have it.
+    /// The phase, as its stages have it.
     pub phase: u32,
+    /// The place of the stream in its phase, as its stages have it.
     pub stream: u32,
+    /// The workload, `tpcb/tpcb-like`.
     pub workload: String,
-    /// Ids of the ladder's stages, by clients and then by rate, ascending.
+    /// Ids of the rungs, sorted by clients and then by rate.
     pub ladder: Vec<u32>,
-    /// Ids of holds and ramps, in the order they ran.
+    /// Ids of holds and ramps, in the order in which they ran.
     pub holds: Vec<u32>,
-    /// The figures that stand for the series; `None` where nothing was measured.
+    /// The main result; `None` if nothing was measured.
     pub headline: Option<Headline>,
-    /// `None` where no ladder was run.
+    /// The rung with the highest throughput; `None` if no rung ran to its end, or none is known to within a factor of two.
     pub peak: Option<Peak>,
-    /// Where the ladder was saturated; `None` where it was not, or has too few rungs to say.
+    /// Where more load added no throughput; `None` if there is no such rung, or there are too few rungs to say.
     pub saturation: Option<Saturation>,
-    /// `None` where its stages are no passes over queries.
+    /// The passes over a query set; `None` for other loads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passes: Option<Passes>,
 }
 
-/// What stands for a series: its hold, or the median of several that repeat each other, or the rung of its peak.
-#[derive(Debug, Clone, Serialize)]
+/// The main result of a series: its hold, or the median of several repeated holds, or the rung of the peak, or the first rung
+/// if the run was killed in it.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Headline {
-    /// Ids of the stages that it is of, in the order they ran.
+    /// Ids of its stages, in the order in which they ran.
     pub stages: Vec<u32>,
-    /// The one of them whose throughput is nearest to the headline's.
+    /// The one of `stages` whose throughput is nearest to the headline's.
     pub stage: u32,
-    /// Of several stages their median, with the interval over them; of the best of several rungs without one.
+    /// Transactions per second. For repeats the median, with the interval over them (`samples` is their number); for the best
+    /// of several rungs without an interval.
     pub throughput: Estimate,
-    /// Response time in an open loop or over a pool, else service time; of several stages the median of each figure.
+    /// Response time in an open loop or over a pool, otherwise service time; for repeats the median of each percentile.
+    /// `None` if nothing ended well.
     pub latency: Option<Percentiles>,
-    /// As [`StageResult::cpu_taken_share`], of several stages the most.
+    /// As that of a stage, 0 to 1; of several stages the highest.
     pub cpu_taken_share: Option<f64>,
 }
 
-/// The rung of a ladder at which a target was saturated, and what was at its limit there.
-#[derive(Debug, Clone, Serialize)]
+/// The rung from which on more load added no throughput, and what was at its limit there.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Saturation {
-    /// The first rung from which on more load brought no more throughput.
+    /// Id of the first rung from which on more load added no throughput.
     pub stage: u32,
-    /// The last rung that was still good; `None` where the first was not.
+    /// Id of the rung before it; `None` if the first was not good.
     pub last_good: Option<u32>,
+    /// Clients at that rung.
     pub clients: u32,
-    /// The rate asked for, of an open load.
+    /// The rate asked for at that rung, transactions per second; `None` in a closed loop.
     pub rate_per_s: Option<f64>,
+    /// What showed it.
     pub sign: SaturationSign,
+    /// Transactions per second at that rung.
     pub throughput_per_s: f64,
-    /// Of the response time in an open loop or over a pool, else of the service time.
+    /// 99th percentile at that rung, microseconds: of the response time in an open loop or over a pool, otherwise of the
+    /// service time.
     pub p99_us: Option<f64>,
     /// One sentence with the figures that decided it.
     pub evidence: String,
-    /// What was at its limit, the fullest first; behind them a pool's connections, since they fill up behind whatever is
-    /// slow, and last what was so at the lowest step already.
-    /// Empty where nothing that was read was at its limit, and where others took what was missing.
+    /// Resources at their limit from that rung on, the fullest first; then the connections of a pool, because they fill up
+    /// behind whatever is slow; last those that were at their limit at the lowest rung already. Empty if there are none, and
+    /// if others took what was missing.
     pub limits: Vec<Limit>,
-    /// Resources of the machine that were at their limit because others than the server and dyno took them: a cause that says
-    /// nothing of what the server can do. Unless transactions failed, nothing else is then named.
+    /// Resources of the machine that were at their limit because others than the server and dyno took them; left out if there
+    /// are none. Unless transactions failed, `limits` is then empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub taken_by_others: Vec<Limit>,
 }
 
 /// By what a saturation shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SaturationSign {
     /// Throughput no longer rises while latency does.
@@ -407,10 +440,10 @@ pub enum SaturationSign {
     RateNotMet,
 }
 
-/// A resource at or near its bound while a stage ran.
-#[derive(Debug, Clone, Serialize)]
+/// A resource at or near its limit.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Limit {
-    /// `cpu`, `cpu-quota`, `disk`, `memory`, `locks`, `log`, `connections`, `driver`.
+    /// `cpu`, `cpu-quota`, `disk`, `memory`, `log`, `locks`, `connections`, `driver`.
     pub resource: String,
     /// How full it was, 0 to 1.
     pub share: f64,
@@ -418,22 +451,26 @@ pub struct Limit {
     pub evidence: String,
 }
 
-/// What a workload's tables take on disk at the run's end, or before its stages where that is not known.
-#[derive(Debug, Clone, Serialize)]
+/// What the tables of a workload take on disk, from the last reading of the data: at the end of the run or before its stages.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Size {
+    /// The name of the system.
     pub target: String,
+    /// The family of the workload, `tpcb`.
     pub workload: String,
-    /// Of all its tables.
+    /// Rows of all its tables.
     pub rows: u64,
     /// Whether they were counted, and are not the server's estimate.
     pub rows_counted: bool,
-    /// Tables and indexes.
+    /// Bytes of tables and indexes.
     pub bytes: u64,
+    /// Bytes of tables and indexes for each row.
     pub bytes_per_row: f64,
 }
 
-/// [`event::Hook`] with its time.
-#[derive(Debug, Clone, Serialize)]
+/// Something that was done before or after a load.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "Hook")]
 pub struct HookRun {
     /// When it ended, seconds since the run started.
     pub at_s: f64,
@@ -441,8 +478,8 @@ pub struct HookRun {
     pub hook: event::Hook,
 }
 
-/// [`event::TargetLost`] with its time.
-#[derive(Debug, Clone, Serialize)]
+/// A target that was given up, while the others continued.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Lost {
     /// Seconds since the run started.
     pub at_s: f64,
@@ -451,21 +488,22 @@ pub struct Lost {
 }
 
 /// The highest throughput of a ladder.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Peak {
-    /// Stage where it was reached.
+    /// Id of the rung where throughput was highest.
     pub stage: u32,
+    /// Clients at that rung.
     pub clients: u32,
-    /// Of a search without an interval: the rung's own would be that of a rung that was not chosen for being the highest.
+    /// Transactions per second; of several rungs without an interval, because the best of several is too high by chance. The
+    /// rung's own estimate is in `stages`.
     pub throughput: Estimate,
-    /// Client counts whose throughput cannot be told from the peak's (their intervals overlap), ascending, the
-    /// peak itself included.
+    /// Client counts whose intervals overlap that of the peak, ascending, the peak itself included.
     pub clients_indistinguishable: Vec<u32>,
-    /// The same without the peak, in words: `1–4, 16`, where a range stands for neighbours on the ladder. `None` where
-    /// there are no others.
+    /// The same without the peak, as text: `1–4, 16`, with a range for neighbours on the ladder; `None` if there are none.
     pub indistinguishable_from: Option<String>,
-    /// True where a higher client count was tried and was clearly slower, or throughput had stopped rising:
-    /// otherwise the peak may lie beyond the ladder, or at a client count whose throughput is not known to within a factor of two.
+    /// Whether the ladder went past the peak: a higher step was clearly slower, or throughput had stopped rising. If false,
+    /// the peak may lie beyond the ladder, or at a step whose throughput is not known to within a factor of two. For a ladder
+    /// of rates: whether one was no longer met.
     pub passed: bool,
 }
 
@@ -483,15 +521,16 @@ impl Peak {
     }
 }
 
-/// A mean with the interval that holds it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+/// A mean with its 95 % interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Estimate {
+    /// The mean.
     pub mean: f64,
-    /// Half-width of the 95 % interval, in the unit of `mean`; `None` where there are too few intervals to say.
+    /// Half-width of the 95 % interval, in the unit of `mean`; `None` if there are too few values, and for a ramp.
     pub half_width: Option<f64>,
-    /// Intervals that it rests on.
+    /// How many values it is computed from.
     pub samples: u32,
-    /// Effective number of independent samples, after autocorrelation.
+    /// How many of the values are independent, after autocorrelation; `None` if that is unknown.
     pub effective_samples: Option<f64>,
 }
 
@@ -516,67 +555,65 @@ pub(crate) fn is_known_within_two(figure: f64, half_width: f64) -> bool {
 }
 
 /// What came out of a stage.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct StageResult {
     #[serde(flatten)]
     pub stage: event::Stage,
-    /// Of a load that stayed the same beside another stream's ladder: that stream's stage at the same time, whose clients or
-    /// rate are those of the step. `None` where it has a course of its own.
+    /// Of a load that stayed the same beside another stream's ladder: the id of that stream's stage at the same time, which
+    /// has the clients or the rate of the step. `None` of all others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accompanies: Option<u32>,
-    /// Since the run started, seconds.
+    /// When it began, seconds since the run started.
     pub start_s: f64,
-    /// Duration of the load, without the drain, seconds.
+    /// How long the load lasted without the drain, seconds.
     pub seconds: f64,
-    /// False where it was cut short.
+    /// False if it was cut short.
     pub complete: bool,
-    /// Transactions per second; `None` where nothing was measured.
+    /// Transactions per second; `None` if nothing was measured.
     pub throughput: Option<Estimate>,
+    /// Counts of the stage.
     pub totals: Totals,
-    /// Sent to answered, of all that began in the stage, as the other two; `None` where nothing ended well.
+    /// Sent to answered, what ended in the drain included (so also `response` and `lag`); `None` if nothing ended well.
     pub service: Option<Percentiles>,
     /// Scheduled to answered; `None` in a closed loop whose clients have a connection each.
     pub response: Option<Percentiles>,
     /// Scheduled to sent; `None` in a closed loop whose clients have a connection each.
     pub lag: Option<Percentiles>,
-    /// What clients waited for a connection, a part of `lag`; `None` where they share none.
+    /// How long clients waited for a connection, a part of `lag`; `None` if they share none.
     pub wait: Option<Percentiles>,
-    /// The connections that the clients shared, without the drain; `None` where they shared none.
+    /// The connections that the clients shared, without the drain; `None` if they shared none.
     pub pool: Option<event::Pool>,
-    /// What the server's host and the database did while the load ran: the mean of each [`Metric`] by its key, to five
-    /// significant digits. What was read of the driver's own host alone begins with `driver.`, but for keys that begin
-    /// with `driver_` by themselves; where host and database have the same key, the database's begins with `database.`.
-    /// `checkpoints` are those that began in the stage. Sizes of single tables are left out. What was not read is not
-    /// there.
+    /// What host and database did during the load: means by key.
     pub resources: BTreeMap<String, f64>,
-    /// Of the processor time of the server's host while the load ran, what neither the server nor dyno used: other programs,
-    /// and other machines of its hypervisor (steal), 0 to 1. `None` where it cannot be told, and where another target's load
-    /// ran on the host.
+    /// The share of the host's processor time that neither the server nor dyno used, 0 to 1: other programs, and other
+    /// machines of its hypervisor (steal). `None` if that is unknown, and if another target's load ran there.
     pub cpu_taken_share: Option<f64>,
-    /// Whether `cpu_taken_share` and what `resources` has of processors were read over all stages that repeat this one, which is
-    /// too short to have a reading of its own.
+    /// Whether `cpu_taken_share` and the keys of processors in `resources` were read over all holds or passes that repeat
+    /// this stage, because it is too short for a reading of its own; left out if false.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub processors_by_repeats: bool,
-    /// What a transaction cost the server; `None` where nothing of it is known.
+    /// What a transaction cost the server; `None` if nothing of it is known.
     pub costs: Option<Costs>,
-    /// One for each transaction type that occurred. Not `types`: those are the flattened stage's names.
+    /// One for each transaction type that occurred.
     pub by_type: Vec<TypeResult>,
-    /// Statements by what they did; `None` where the workload does not tell.
+    /// Statements by what they did; `None` if the workload does not say.
     pub queries: Option<QueryResult>,
-    /// By SQLSTATE or MySQL's number, or `connection`; those of the drain included.
+    /// Failed and retried statements by SQLSTATE or MySQL's number, or `connection`; the drain included.
     pub errors: BTreeMap<String, u64>,
-    /// CPU of the driver's threads, microseconds per transaction.
+    /// Processor time of all load threads, microseconds per transaction.
     pub driver_cpu_us_per_transaction: Option<f64>,
-    /// Share of its time that the busiest driver thread was on a processor, 0 to 1.
+    /// The share of its time that the busiest load thread was on a processor, 0 to 1.
     pub driver_thread_busy_max: Option<f64>,
+    /// Clients that gave up.
     pub clients_aborted: u32,
+    /// Arrivals of an open load that were due before the end and never begun, not even in the drain.
     pub not_begun: u64,
-    /// Arrivals of an open load that were skipped because they were later than the plan allows.
+    /// Arrivals of an open load that were skipped because they were later than the latency limit (`dyno pgbench -L`).
     pub skipped: u64,
-    /// Seconds of which not all generators have told: what they did is in the totals, and no rate is of them.
+    /// Seconds of which not all generators told: what they did is in the totals, and no rate is of them. Left out if 0.
     #[serde(skip_serializing_if = "event::is_zero")]
     pub incomplete_seconds: u32,
-    /// Queries of a pass under way that have run for some seconds; empty once the stage has ended.
+    /// Queries of a pass under way that have run for three seconds or more, the longest first; left out if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub running: Vec<event::RunningQuery>,
 }
@@ -624,27 +661,32 @@ impl StageResult {
     }
 }
 
-/// Counts of a stage. Outcomes come twice: of what ended within the load, which is what throughput rests on, and
-/// `_with_drain`, of everything that the stage began. All others include the drain.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+/// Counts of a stage.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Totals {
+    /// Transactions that ended well within the load: throughput is computed from them.
     pub done: u64,
+    /// Transactions that failed within the load.
     pub failed: u64,
+    /// Transactions of unknown outcome that ended within the load.
     pub unknown: u64,
-    /// Further tries, those of the drain included.
+    /// Retries, the drain included.
     pub retries: u64,
-    /// Statements answered, those of the drain included.
+    /// Statements answered, the drain included.
     pub statements: u64,
-    /// Connections that were lost and opened again, those of the drain included.
+    /// Connections that were lost and opened again, the drain included.
     pub reconnects: u64,
-    /// Time that clients could not work because their connections were lost, summed over clients, the drain
-    /// included; seconds.
+    /// Time in which clients could not work because their connections were lost, summed over clients, the drain included;
+    /// seconds.
     pub lost_s: f64,
-    /// Transactions that ended well, those of the drain included: what verification must find.
+    /// Transactions that ended well, those of the drain included: verification must find them.
     pub done_with_drain: u64,
+    /// Transactions that failed, those of the drain included.
     pub failed_with_drain: u64,
+    /// Transactions of unknown outcome, those of the drain included.
     pub unknown_with_drain: u64,
-    /// Cancelled on the server because a statement outlasted its limit or its stage; those of the drain included.
+    /// Transactions that were cancelled on the server because a statement outlasted `--time-limit` or its stage, those of the
+    /// drain included. They are in no other count and in no latency.
     #[serde(default)]
     pub cancelled: u64,
 }
@@ -676,75 +718,96 @@ impl Totals {
     }
 }
 
-/// What one transaction that ended well cost the server; `None` where it was not read.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+/// What one transaction that ended well cost the server; `null` if it was not read.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Costs {
-    /// Of the server's own processes.
+    /// Processor time of the server's own processes, microseconds.
     pub server_cpu_us: Option<f64>,
-    /// Of everything on the server's host: processors that were not idle. `None` where the driver runs there as well, or
-    /// another target's load.
+    /// Processor time of everything on the server's host, microseconds; `None` if the driver runs or may run there too, and
+    /// if another target's load ran there.
     pub host_cpu_us: Option<f64>,
+    /// Bytes read from the disk.
     pub disk_read_bytes: Option<f64>,
+    /// Bytes written to the disk.
     pub disk_write_bytes: Option<f64>,
+    /// Reads of the disk.
     pub disk_read_operations: Option<f64>,
+    /// Writes of the disk.
     pub disk_write_operations: Option<f64>,
-    /// Whose bytes these are: `server` (its own processes), `cgroup` (its own), or `disk` (all of the device's).
+    /// Whose bytes these are: `cgroup` (of the server's control group), `server` (of its own processes), `disk` (of the whole
+    /// device; not if another target's load ran there). The first of these that was read counts; not `server` if its
+    /// processes seem to have written more than the whole device, as on kernels with large folios in their page cache.
     pub disk_source: Option<String>,
-    /// Whose operations: `cgroup` or `disk`; the kernel does not count them by process.
+    /// Whose operations these are: `cgroup` or `disk`; the kernel does not count them by process.
     pub disk_operations_source: Option<String>,
-    /// Write-ahead or redo log.
+    /// Bytes of write-ahead or redo log.
     pub wal_bytes: Option<f64>,
-    /// Of the server's host. `None` where the driver runs there as well (what they say to each other is not counted), or
-    /// another target's load.
+    /// Bytes that the server's host received; `None` as `host_cpu_us`.
     pub network_receive_bytes: Option<f64>,
+    /// Bytes that the server's host sent; `None` as `host_cpu_us`.
     pub network_transmit_bytes: Option<f64>,
 }
 
-/// Statements of a stage by what they did, of what was answered within the load.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+/// Statements of a stage by what they did, of what was answered within the load. Counted as by sysbench.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct QueryResult {
-    /// Those that returned rows.
+    /// Statements that returned rows.
     pub reads: u64,
-    /// Those that changed at least one row.
+    /// Statements that changed at least one row.
     pub writes: u64,
-    /// All that is neither: `BEGIN`, `COMMIT`, and writes in vain.
+    /// All other statements: `BEGIN`, `COMMIT`, and writes in vain.
     pub other: u64,
     /// Writes that touched no row; a part of `other`.
     pub writes_in_vain: u64,
-    /// All of them, each second.
+    /// All statements for each second of load.
     pub per_s: f64,
+    /// `reads` for each second of load.
     pub reads_per_s: f64,
+    /// `writes` for each second of load.
     pub writes_per_s: f64,
+    /// `other` for each second of load.
     pub other_per_s: f64,
-    /// Writes in vain among all writes, 0 to 1; `None` where nothing was to be written.
+    /// Writes in vain among all writes, 0 to 1; `None` if there were no writes.
     pub in_vain_share: Option<f64>,
 }
 
 /// One transaction type of a stage.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct TypeResult {
+    /// The name of the transaction type.
     pub name: String,
-    /// Ended well within the load.
+    /// Transactions that ended well within the load.
     pub done: u64,
-    /// Failed within the load.
+    /// Transactions that failed within the load.
     pub failed: u64,
+    /// Transactions that failed, those of the drain included.
     pub failed_with_drain: u64,
-    /// Those of the drain included.
+    /// Retries, the drain included.
     pub retries: u64,
+    /// As that of the stage.
     pub service: Option<Percentiles>,
+    /// As that of the stage.
     pub response: Option<Percentiles>,
 }
 
-/// A latency distribution in figures, microseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+/// A latency of the transactions that ended well, from merged histograms of three significant digits; microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Percentiles {
+    /// How many values there are.
     pub count: u64,
+    /// Mean, microseconds.
     pub mean_us: f64,
+    /// Median, microseconds.
     pub p50_us: f64,
+    /// 90th percentile, microseconds.
     pub p90_us: f64,
+    /// 95th percentile, microseconds.
     pub p95_us: f64,
+    /// 99th percentile, microseconds.
     pub p99_us: f64,
+    /// 99.9th percentile, microseconds.
     pub p999_us: f64,
+    /// Maximum, microseconds.
     pub max_us: f64,
 }
 

@@ -135,40 +135,41 @@ pub struct Started {
     pub seed: u64,
 }
 
-/// A system under test, and the database that it is on: what that says of itself and how it is reached.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A system under test, and the server that it is on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Target {
-    /// The name of the system that is on it, `pg`; unique within the run.
+    /// The name of the system, which is what is compared: `pg`, or `my` for a server that speaks MySQL's protocol, the name
+    /// that the user gave, or that of a variant; unique in the run. `target` everywhere else is this name.
     pub name: String,
-    /// The server's own name, as the specification's `targets` have it: that of all systems on it.
+    /// The target's name in the specification, the same for all systems on it.
     pub server: String,
     /// The URL without any password.
     pub url: String,
-    /// The product as recognised, `PostgreSQL`; `None` where it was not recognised.
+    /// The product, `PostgreSQL`; `None` if it was not recognised.
     pub product: Option<String>,
-    /// `15.18`
+    /// Its version, `15.18`.
     pub version: Option<String>,
     /// The server's own words, `PostgreSQL 15.18 (Debian …) on x86_64-pc-linux-gnu, …`.
     pub version_text: Option<String>,
-    /// `TLSv1.3`; `None` where the connection is not encrypted.
+    /// The version of TLS, `TLSv1.3`; `None` if the connection is not encrypted.
     pub tls: Option<String>,
-    /// Whether server and driver share a host; `None` where it cannot be told.
+    /// Whether server and driver share a host; `None` if that is unknown.
     pub same_host: Option<bool>,
-    /// Set when dyno started this server itself.
+    /// The server that dyno started for the run; `None` if it did not start this one.
     pub embedded: Option<Embedded>,
-    /// Connections that the server allows this user in all.
+    /// How many connections the server allows this user in all.
     pub connections_max: Option<u32>,
-    /// Where the readings of the server's host come from: `this host`, or a node_exporter's URL without any password.
-    /// `None` where its host cannot be read: then CPU, memory and disks of it are unknown.
+    /// Where the readings of the server's host come from: `this host`, or a node_exporter's URL without any password. `None`
+    /// if its host cannot be read: processors, memory and disks of it are then unknown.
     #[serde(default)]
     pub host_source: Option<String>,
-    /// The isolation level with which sessions begin, `read committed`; `None` where the server does not say.
+    /// The isolation level with which sessions begin, `read committed`; `None` if the server does not say.
     #[serde(default)]
     pub isolation: Option<String>,
-    /// The kind of disk under its data, as [`Host::disk_kind`] has it; `None` where it cannot be told, and in runs of before.
+    /// The kind of disk under its data, as that of a host; `None` if it is unknown.
     #[serde(default)]
     pub disk_kind: Option<String>,
-    /// Whether the database is a library in dyno's own process: there is no server, and what the processors do for the one
+    /// Whether the database is a library in dyno's own process, as SQLite and DuckDB are: what the processors do for the one
     /// cannot be told from what they do for the other.
     #[serde(default)]
     pub in_process: bool,
@@ -196,125 +197,144 @@ impl Target {
 }
 
 /// A server that dyno started for the run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Embedded {
     /// `default`, `production` or `extreme`.
     pub profile: String,
     /// Where the binaries came from: a directory, or the registry's artifact and version.
     pub source: String,
-    /// True where a crash can lose or corrupt what was acknowledged.
+    /// Whether a crash can lose or corrupt what was acknowledged.
     pub unsafe_profile: bool,
 }
 
-/// A machine that takes part.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+/// A machine that takes part. What is unknown is `null`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Host {
-    /// `driver`, or the name of the target whose server runs on it; both are given when they are one host.
+    /// `driver`, and the names of the targets whose servers run on it.
     pub roles: Vec<String>,
+    /// Its name.
     pub hostname: Option<String>,
+    /// The model of its processors.
     pub cpu_model: Option<String>,
     /// Processors that the kernel shows.
     pub cpus: Option<u32>,
-    /// Processors that this process may use, where that is fewer than the kernel shows: the cgroup's quota / period, or
-    /// the affinity. `None` where there is no limit.
+    /// Processors that this process may use, if that is fewer than the kernel shows: quota divided by period of the cgroup,
+    /// or the affinity. `None` if there is no limit.
     pub cpus_limit: Option<f64>,
+    /// Its memory, bytes.
     pub memory_bytes: Option<u64>,
-    /// The cgroup's limit; `None` where there is none.
+    /// The limit of the cgroup, bytes; `None` if there is none.
     pub memory_limit_bytes: Option<u64>,
-    /// Kind of the disk under the data directory: `nvme`, `ssd`, `hdd`, `virtual`, `tmpfs`, ….
+    /// The kind of disk under the data directory: `nvme`, `ssd`, `hdd`, `virtual`, `tmpfs`, ….
     pub disk_kind: Option<String>,
+    /// The model of that disk.
     pub disk_model: Option<String>,
+    /// The file system of the data directory, `ext4`.
     pub filesystem: Option<String>,
+    /// The version of the kernel.
     pub kernel: Option<String>,
+    /// The name and version of the operating system.
     pub os: Option<String>,
-    /// `kvm`, `container`, …; `None` where it looks like bare metal or cannot be told.
+    /// `kvm`, `container`, …; `None` if it looks like bare metal or that is unknown.
     pub virtualization: Option<String>,
-    /// CPU frequency governor, `performance`.
+    /// The governor of the processors' frequency, `performance`.
     pub cpu_governor: Option<String>,
+    /// The setting of transparent huge pages, `madvise`.
     pub transparent_hugepages: Option<String>,
 }
 
-/// Settings of a target: those that differ from the product's default, and all that bear on durability, which come first.
-/// Among the others those come first that most often decide a benchmark.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// The settings of a target: those that differ from the product's default, and all that affect durability, which come first.
+/// Then come those that most often decide a benchmark.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {
+    /// The name of the system.
     pub target: String,
+    /// The settings.
     pub rows: Vec<Setting>,
+    /// What the settings come to.
     #[serde(default)]
     pub facts: SettingFacts,
 }
 
-/// What the settings come to, in terms that hold for every product: findings judge by these and know no setting. Reasons
-/// are in the product's own words, `fsync is off`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// What the settings come to, in terms that hold for every product: findings judge by these and know no setting. Reasons are
+/// in the product's own words, `fsync is off`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SettingFacts {
     /// Why a crash of the machine may corrupt the data, or lose any part of them.
     pub crash_corrupts: Vec<String>,
     /// Why a crash may lose the last acknowledged commits.
     pub crash_loses_last: Vec<String>,
-    /// The settings by which neither happens; `None` where not all that decide are known.
+    /// The settings by which neither happens; `None` if not all that decide are known.
     pub durable_by: Option<String>,
     /// What a reader wants beside that and what decides nothing: `wal_level replica`.
     pub durability_details: Vec<String>,
-    /// What makes it durable: `set synchronous_commit = on`; `None` where it is, or nothing is known.
+    /// What makes it durable: `set synchronous_commit = on`; `None` if it is, or nothing is known.
     pub durability_advice: Option<String>,
-    /// The log's file is opened to be written through, so that no sync of it is counted.
+    /// Whether the log's file is opened to be written through, so that no sync of it is counted.
     pub log_written_through: bool,
-    /// What the server reads is not in the operating system's cache.
+    /// Whether what the server reads is not in the operating system's cache.
     pub bypasses_system_cache: bool,
     /// The setting that says after how long a checkpoint begins.
     pub checkpoint_setting: Option<String>,
 }
 
 /// One setting of a server.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Setting {
+    /// Its name.
     pub name: String,
-    /// As the server prints it, in `unit`.
+    /// Its value as the server prints it, in `unit`.
     pub value: String,
+    /// The unit of `value` and `default`; `None` if it has none.
     pub unit: Option<String>,
-    /// The product's default, in `unit`; `None` where the server does not say.
+    /// The product's default; `None` if the server does not say.
     pub default: Option<String>,
     /// Where the value came from: `configuration file`, `command line`, `session`, ….
     pub source: Option<String>,
-    /// True where the value differs from the default.
+    /// Whether the value differs from the default.
     pub changed: bool,
-    /// True where the setting decides whether an acknowledged commit survives a crash.
+    /// Whether the setting affects if an acknowledged commit survives a crash.
     pub durability: bool,
 }
 
-/// The data of a workload on a target, as found before its stages.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// The data of a workload on a target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Data {
+    /// The name of the system.
     pub target: String,
-    /// `tpcb`
+    /// The family of the workload, `tpcb`.
     pub workload: String,
+    /// The scale; `None` if the workload has none, or it is unknown.
     pub scale: Option<f64>,
+    /// The size of the whole database, bytes.
     pub database_bytes: Option<u64>,
-    /// The server's own cache (`shared_buffers`, buffer pool).
+    /// The server's own cache (`shared_buffers`, buffer pool), bytes.
     pub cache_bytes: Option<u64>,
-    /// What other caches of it may take, of which none holds all that is read, bytes by the name of their setting.
+    /// What other caches of the server may take, of which none holds all that is read: bytes by the name of the setting. Left
+    /// out if there are none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub caches: BTreeMap<String, u64>,
-    /// Memory of the server's host, where known.
+    /// The memory of the server's host, bytes.
     pub memory_bytes: Option<u64>,
+    /// The tables of the workload.
     pub tables: Vec<Table>,
-    /// Where the tables are those whose names stand in a user's statements: what else stands there by which other tables may be
-    /// changed (functions, views, triggers of the tables, names that a variable holds). `None` where the tables are the workload's
-    /// own, and in runs of before.
+    /// What else stands on the server by which other tables may be changed (functions, views, triggers of the tables, names
+    /// that a variable holds), if the tables are those whose names stand in a user's statements; `None` if the tables are the
+    /// workload's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub indirect: Option<Vec<String>>,
-    /// What a user's statements set that bears on durability; `None` where they set nothing of the kind.
+    /// What a user's statements set that affects durability; `None` if they set nothing of the kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings_set: Option<SettingsSet>,
-    /// Keys and indexes that were made with the data and are not there any more, `index lineitem_fk1 of lineitem`.
+    /// Keys and indexes that were made with the data and were dropped since, `index lineitem_fk1 of lineitem`; left out if
+    /// there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing_indexes: Vec<String>,
-    /// The series behind which it was read, in words; `None` before all of them.
+    /// The series after which the data were read, in words; `None` if they were read before all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    /// The phase of these series.
+    /// The phase of these series, from 0; `None` if the data were read before all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<u32>,
 }
@@ -334,36 +354,40 @@ impl Data {
     }
 }
 
-/// What statements set that bears on durability, as far as the server's own settings do not say the same.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// What statements set that affects durability, as far as the server's own settings do not say the same.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct SettingsSet {
-    /// As [`SettingFacts::crash_corrupts`].
+    /// As in the facts of the settings; left out if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub crash_corrupts: Vec<String>,
-    /// As [`SettingFacts::crash_loses_last`].
+    /// As in the facts of the settings; left out if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub crash_loses_last: Vec<String>,
-    /// Settings to which they give what the text does not say, or of which it is not known what it comes to.
+    /// Settings whose new value the text does not say, or whose effect is unknown; left out if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<String>,
 }
 
 /// A table of a workload.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Table {
+    /// Its name.
     pub name: String,
+    /// Its rows.
     pub rows: Option<u64>,
-    /// Whether the rows were counted, and are not the server's estimate; false in runs of before.
+    /// Whether the rows were counted, and are not the server's estimate; left out if false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rows_counted: bool,
+    /// Its size without indexes, bytes.
     pub table_bytes: Option<u64>,
+    /// The size of its indexes, bytes.
     pub index_bytes: Option<u64>,
-    /// False where a crash empties the table (UNLOGGED); `None` where not known.
+    /// False if a crash empties the table (UNLOGGED); `None` if that is unknown.
     pub logged: Option<bool>,
-    /// The columns with which its indexes begin, but for the primary key's; `None` where not known.
+    /// The first columns of its indexes, without the primary key; `None` if they are unknown.
     #[serde(default)]
     pub indexed: Option<Vec<String>>,
-    /// Whether the planner has statistics of its rows; `None` where that is not known, it has no rows, or there are none to have.
+    /// Whether the planner has statistics of its rows; `None` if that is unknown, or if it has no rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub analyzed: Option<bool>,
 }
@@ -377,19 +401,24 @@ impl Table {
 }
 
 /// A step of the preparation that has ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PrepareStep {
+    /// The name of the system.
     pub target: String,
+    /// The family of the workload, `tpcb`.
     pub workload: String,
     /// `drop`, `tables`, `data`, `vacuum`, `keys`, ….
     pub step: String,
+    /// How long it took, seconds.
     pub seconds: f64,
+    /// Rows that it wrote.
     pub rows: Option<u64>,
+    /// Bytes that it sent.
     pub bytes: Option<u64>,
 }
 
 /// What a stage is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StageKind {
     /// Recorded and shown, and left out of every figure.
@@ -422,13 +451,21 @@ impl StageKind {
 }
 
 /// How transactions arrive.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "arrival", rename_all = "kebab-case")]
 pub enum Arrival {
     /// The next transaction starts when the last was answered, after the think time.
-    Closed { think_time_ms: f64 },
+    Closed {
+        /// Of a closed loop: from an answer to the next transaction, milliseconds.
+        think_time_ms: f64,
+    },
     /// Transactions are due at absolute times, whatever the server does.
-    Open { rate_per_s: f64, distribution: Distribution },
+    Open {
+        /// Of an open load: transactions per second; at the beginning, if they are ramped.
+        rate_per_s: f64,
+        /// Of an open load: the distribution of the time between arrivals.
+        distribution: Distribution,
+    },
 }
 
 /// Distribution of the time between arrivals of an open load.
@@ -441,21 +478,21 @@ pub enum Distribution {
 
 /// Where a stage has its place in the run. No two stages have the same key; those of two systems whose keys differ in nothing
 /// else are counterparts.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StageKey {
-    /// The system's name, as [`Target::name`].
+    /// The name of the system.
     #[serde(rename = "target")]
     pub system: String,
-    /// The phase's place in the run's specification.
+    /// The position of the phase in the run, from 0; left out if 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub phase: u32,
-    /// 0 of the warm-up and of a ladder or ramp in steps; 1, 2, … of what is repeated behind them.
+    /// 0 for the warm-up and for a ladder or ramp in steps; 1, 2, … for what is repeated after them. Left out if 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub round: u32,
-    /// The place within the round: of the warm-up and of each rung.
+    /// The position within the round, from 0: of the warm-up and of each rung. Left out if 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub step: u32,
-    /// The stream's place in its phase: 0 where it runs alone, 0, 1, … where several run at the same time.
+    /// The position of the stream in its phase, from 0; left out if 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub stream: u32,
 }
@@ -479,59 +516,62 @@ impl StageKey {
 }
 
 /// A stage that begins: clients are connected and prepared.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stage {
     /// Unique within the run, ascending.
     pub id: u32,
     #[serde(flatten)]
     pub key: StageKey,
-    /// Stages of one series make one curve and one hold: `read`, `write`. The name of the stream.
+    /// The name of the stream: the stages of one series make one curve and one hold.
     pub series: String,
+    /// What the stage is for.
     pub kind: StageKind,
-    /// `tpcb/select-only`
+    /// The workload, `tpcb/select-only`.
     pub workload: String,
+    /// Clients; at the beginning, if they are ramped.
     pub clients: u32,
-    /// Clients at the end, where they are ramped.
+    /// Clients at the end; `None` if they are not ramped.
     pub clients_end: Option<u32>,
-    /// Connections that the clients share; `None` where each has its own.
+    /// Connections that the clients share; `None` if each has its own.
     #[serde(default)]
     pub connections: Option<u32>,
+    /// Load threads.
     pub threads: u32,
     /// `simple`, `extended` or `prepared`.
     pub protocol: String,
-    /// How the load threads waited for their connections: `epoll` or `uring`. `None` where a driver has them, and in runs of
-    /// earlier versions.
+    /// How the load threads wait for their connections: `epoll` or `uring` (io_uring). `None` if a driver has the
+    /// connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub poller: Option<String>,
     #[serde(flatten)]
     pub arrival: Arrival,
-    /// Rate at the end, per second, where it is ramped.
+    /// The rate at the end, transactions per second; `None` if it is not ramped.
     pub rate_end_per_s: Option<f64>,
-    /// Planned duration; `None` where a count ends it.
+    /// The planned duration, seconds; `None` if a count ends the stage.
     pub planned_s: Option<f64>,
-    /// Planned transactions; `None` where time ends it.
+    /// The planned number of transactions; `None` if time ends the stage.
     pub planned_transactions: Option<u64>,
-    /// Each transaction changes one of so many rows, by the workload's design: more clients wait for each other.
+    /// Each transaction changes one of so many rows, by the workload's design, so that more clients wait for each other;
+    /// `None` if there is no such limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contended_rows: Option<u32>,
-    /// It is a pass of each client over all queries of the workload, each of which is a transaction type: how long they take
-    /// is what is measured, and not how many there are in a time.
+    /// Whether it is a pass of each client over all queries of the workload, each of which is a transaction type; left out if
+    /// false.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pass: bool,
-    /// Each transaction is a query of a query set, in passes or not. In runs of before only passes tell.
+    /// Whether each transaction is a query of a query set, in passes or not; left out if false.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub query_set: bool,
-    /// It is fixed work that one client does, whatever load is asked for.
+    /// Whether it is fixed work of one client, whatever load is asked for; left out if false.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub fixed: bool,
-    /// Whether it is known of its statements that they change nothing; `None` where dyno does not know the statements, and in runs of
-    /// before.
+    /// Whether it is known of the statements that they change nothing; `None` if dyno does not know the statements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only_reads: Option<bool>,
-    /// How many processes or machines produce its load.
+    /// How many processes or machines produce the load; left out if 1.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub generators: u32,
-    /// Names of the transaction types, indexed by [`TypeInterval::type_index`].
+    /// The names of the transaction types.
     pub types: Vec<String>,
 }
 
@@ -643,18 +683,19 @@ impl Interval {
     }
 }
 
-/// The connections that virtual clients share, over one interval or one stage. Means are over time.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+/// The connections that clients share, over a second or a stage. Means are over time.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Pool {
-    /// Connections that were open at the interval's end; of a stage the most.
+    /// Connections that were open at the end of a second; of a stage the most.
     pub connections: u32,
-    /// Connections lent to a client.
+    /// Connections that a client used, on average.
     pub in_use_mean: f64,
-    /// Of several threads or generators the sum of each one's most: at most so many at one moment.
+    /// Connections that a client used, the most at one moment. Of several threads or generators the sum of each one's most:
+    /// an upper bound.
     pub in_use_max: u32,
-    /// Clients that waited for a connection.
+    /// Clients that waited for a connection, on average.
     pub waiting_mean: f64,
-    /// As `in_use_max`.
+    /// Clients that waited for a connection, the most at one moment; an upper bound as `in_use_max`.
     pub waiting_max: u32,
 }
 
@@ -761,26 +802,28 @@ pub struct QueriesRunning {
 }
 
 /// A query that a client waits for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunningQuery {
-    /// `Q1`
+    /// Its name, `Q1`.
     pub query: String,
-    /// Since it was begun.
+    /// Seconds since it was begun.
     pub seconds: f64,
-    /// Of the rows that the server expects to read, those that it has read, from 0 to 1, about a second before; only of the
-    /// first query, and left out where nobody says.
+    /// Of the rows that the server expects to read, the share that it has read about a second before, 0 to 1; only of the
+    /// first query. `None` if nobody says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_share: Option<f64>,
-    /// In the first pass of its series; left out where no earlier run of the same load is stored.
+    /// How long it took in the first pass of its series in an earlier run; `None` if no earlier run of the same load is
+    /// stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<EarlierTime>,
 }
 
-/// What a query took in an earlier run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// How long a query took in an earlier run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EarlierTime {
+    /// Seconds.
     pub seconds: f64,
-    /// The run's name.
+    /// The name of the run.
     pub run: String,
 }
 
@@ -822,19 +865,23 @@ pub struct StageFinished {
     pub realtime: Option<bool>,
 }
 
-/// A check of a workload's own invariants.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A check of the data of a workload, or of answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Check {
+    /// The name of the system.
     pub target: String,
+    /// The workload.
     pub workload: String,
-    /// Whose queries' answers it is of ([`Stage::series`]); `None` for a check of the data, and in runs of earlier versions.
+    /// The series whose queries' answers were checked; `None` for a check of the data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<String>,
-    /// `history-holds-every-commit`
+    /// Its name, `history-holds-every-commit`.
     pub name: String,
-    /// `None` where the check could not be made; `detail` says why.
+    /// Whether it passed; `None` if it could not be made, and `detail` says why.
     pub passed: Option<bool>,
+    /// What was expected.
     pub expected: Option<String>,
+    /// What was found.
     pub found: Option<String>,
     /// One sentence for a reader.
     pub detail: String,
@@ -917,34 +964,37 @@ pub struct QueryFailure {
     pub over_limit: bool,
 }
 
-/// Something that the user had done before or after a load: a command, SQL, or a restart of the server with cold caches.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Something that was done before or after a load: a command, SQL, or a cold start.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Hook {
+    /// The name of the system.
     pub target: String,
     /// The series or kind of stage that it belongs to, as the user named it: `join`, `hold`.
     pub about: String,
-    /// The phase that it belongs to; `None` before and after the run.
+    /// The phase that it belongs to, from 0; `None` before and after the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<u32>,
+    /// On which side of the load.
     pub when: HookTime,
-    /// The command or SQL, passwords removed; `cold` where caches were dropped.
+    /// The command or SQL, passwords removed; `cold` if caches were dropped.
     pub action: String,
+    /// How long it took, seconds.
     pub seconds: f64,
-    /// False where it failed; the run then ends.
+    /// False if it failed; the run then ends.
     pub succeeded: bool,
-    /// What it said, or what could not be done; the last lines of it.
+    /// The last lines of its output, or what could not be done.
     pub said: Option<String>,
     /// What a cold start came to; `None` of everything else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cold: Option<Cold>,
 }
 
-/// What was dropped of the caches on a target before a load, and what could not be.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// What was dropped of the caches on a target before a load, and what was not.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cold {
-    /// `the server's own cache (restarted)`.
+    /// What was dropped: `the server's own cache (restarted)`.
     pub dropped: Vec<String>,
-    /// With the reason: `the system's cache of files: the server is on another host`.
+    /// What was not dropped, with the reason: `the system's cache of files: the server is on another host`.
     pub kept: Vec<String>,
 }
 
@@ -957,50 +1007,55 @@ pub enum HookTime {
 }
 
 /// A target that was given up, while the others go on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetLost {
+    /// The name of the system.
     pub target: String,
-    /// The stage that ran there when it was lost.
+    /// Id of the stage that ran there; `None` if there was none.
     pub stage: Option<u32>,
-    /// What failed and what the server said.
+    /// What failed, and what the server said.
     pub reason: String,
 }
 
-/// Something that one of several ways to keep a table cannot do. It is left out, and the run goes on as it was meant to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Something that a variant cannot do. It is left out, and the run goes on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NotDone {
+    /// The name of the system.
     pub target: String,
-    /// A step of the preparation (`tables`, `keys`), or the series (`tpcb`).
+    /// A step of the preparation (`tables`, `keys`), or a series (`tpcb`).
     pub what: String,
-    /// It is a series.
+    /// Whether it is a series; left out if false.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub series: bool,
     /// What the server said.
     pub said: String,
 }
 
-/// A target's server that was another behind the load, or behind a hook between stages, than before.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A server that was another after the load, or after a hook between two stages, than before.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerChanged {
+    /// The name of the system.
     pub target: String,
-    /// It has started since, and dyno has not had that done.
+    /// Whether it has started since, though dyno did not have that done.
     pub restarted: bool,
-    /// The user has had it changed between two stages.
+    /// Whether the user had it changed between two stages.
     #[serde(default)]
     pub by_hook: bool,
+    /// What has changed.
     pub changes: Vec<ServerChange>,
 }
 
 /// Something that a server says of itself.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerChange {
-    /// `version`, or a setting's name.
+    /// `version`, or the name of a setting.
     pub what: String,
-    /// `None` where it was the default.
+    /// Its value before; `None` if it was the default.
     pub before: Option<String>,
+    /// Its value after; `None` if it is the default.
     pub after: Option<String>,
-    /// The figures before it and behind it are of different things: the version, or whether a crash may lose what was
-    /// acknowledged.
+    /// Whether the figures before and after it are of different things: it is the version, or affects whether a crash may
+    /// lose what was acknowledged.
     pub decides: bool,
 }
 
@@ -1014,7 +1069,7 @@ pub struct LogSyncs {
 }
 
 /// How much a finding weighs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
     Note,
@@ -1022,11 +1077,12 @@ pub enum Severity {
     Invalid,
 }
 
-/// A reason to believe a number less, or to know more about it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A reason to trust the figures less, or a fact to know about them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// `shared-host`; the list is in `docs/findings.md`.
+    /// `shared-host`, ….
     pub code: String,
+    /// How much it weighs.
     pub severity: Severity,
     #[serde(flatten)]
     pub subject: Subject,
@@ -1037,23 +1093,23 @@ pub struct Finding {
 }
 
 /// What a finding is about: each part narrows the one before it down, and none of them stands for the whole run.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Subject {
-    /// All of it for a reader: `pg`, `write`, or `pg/write` among several targets.
+    /// The target or the series in words, `pg/write`; `None` if it is about the whole run.
     pub about: Option<String>,
-    /// The name of the system, or of the server where it is about all systems of that: as the two below have it.
+    /// The name of the system, or of the server if it is about all systems of that; `None` if there is no single one.
     #[serde(default)]
     pub target: Option<String>,
-    /// The system's name.
+    /// The name of the system; `None` if there is no single one.
     #[serde(default)]
     pub system: Option<String>,
-    /// The server's name.
+    /// The name of the server, with all its systems; `None` if it is not about one.
     #[serde(default)]
     pub server: Option<String>,
-    /// The series' name.
+    /// The name of the series; `None` if there is no single one.
     #[serde(default)]
     pub series: Option<String>,
-    /// The stage's id.
+    /// Id of the stage; `None` if there is no single one.
     #[serde(default)]
     pub stage: Option<u32>,
 }
@@ -1075,16 +1131,19 @@ impl Subject {
     }
 }
 
-/// Something a reader should know that is no measurement: an error's text, a ladder that was cut, ….
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Something that a reader should know and that is no measurement: the text of an error, a ladder that was cut, ….
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Notice {
+    /// The name of the system; `None` if it is about the run.
     pub target: Option<String>,
+    /// Id of the stage; `None` if it is about none.
     pub stage: Option<u32>,
+    /// The remark.
     pub text: String,
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     Complete,

@@ -30,3 +30,6 @@ pub mod words;
 #[cfg(test)]
 #[path = "tests/fixture.rs"]
 mod fixture;
+#[cfg(test)]
+#[path = "tests/schema.rs"]
+mod schema;

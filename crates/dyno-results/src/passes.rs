@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::answer::{self, Compared};
@@ -12,37 +13,42 @@ use crate::statistics::geometric_mean::GeometricMean;
 use crate::statistics::repeats::{self, median};
 use crate::words::list;
 
-/// The passes of a series, one stage each; the warm-up is none of them, nor is one that was cut short, unless all were.
-#[derive(Debug, Clone, Serialize)]
+/// The passes over a query set.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Passes {
-    /// Ids of the stages, in the order they ran.
+    /// Ids of the passes, in the order in which they ran; the warm-up is none of them, nor is a pass that was cut short,
+    /// unless all were.
     pub stages: Vec<u32>,
-    /// Seconds of each: of one client the sum over its queries, of several the time until the last was done. `None` unless
-    /// all queries ended well.
+    /// Seconds of each pass: for one client the sum over its queries, for several the time until the last was done. `null`
+    /// unless all queries ended well.
     pub seconds: Vec<Option<f64>>,
-    /// In the order of their names in the workload.
+    /// The queries, in the order of their names in the workload.
     pub queries: Vec<QueryTimes>,
-    /// The median of the passes, where one without all queries counts as longer than all others; `None` where it is none.
+    /// The median of `seconds`, where a complete pass without a time counts as longer than all others; `None` if the median
+    /// is such a pass.
     pub total_s: Option<f64>,
-    /// Of the 95 % interval over the passes; `None` with fewer than [`PASSES_MIN`], and where one has no time.
+    /// Half-width of the 95 % interval of `total_s` over the passes, seconds; `None` with fewer than three passes, and if one
+    /// has no time.
     pub total_half_width_s: Option<f64>,
-    /// Of the medians of all queries; `None` where one has none.
+    /// The geometric mean of the medians of all queries, seconds; `None` if one has none.
     pub geometric_mean_s: Option<f64>,
-    /// As that of the total, by the geometric means of the passes.
+    /// Half-width of the 95 % interval of `geometric_mean_s`, by the geometric means of the passes, seconds; `None` as
+    /// `total_half_width_s`.
     pub geometric_mean_half_width_s: Option<f64>,
-    /// Queries per hour, normalised: 3,600 by `total_s`, times the clients and the scale, by the processors of the server's
-    /// host. `None` where one of these is unknown, or the load is `fixed`: it is no figure of how many clients are served.
+    /// Normalised queries per hour: 3,600 / `total_s` × clients × scale / processors of the server's host; `None` if one of
+    /// these is unknown, and for passes whose load cannot be chosen (`storage`).
     pub qph: Option<f64>,
-    /// As that of the total.
+    /// Half-width of the 95 % interval of `qph`; `None` as `total_half_width_s`.
     pub qph_half_width: Option<f64>,
+    /// Numbers of queries by what is known of their answers.
     pub answers: AnswerCounts,
-    /// Clients that made each pass.
+    /// How many clients made each pass.
     pub clients: u32,
     /// Whatever load is asked for, the work is the same: of a table that is kept in several ways.
     #[serde(skip)]
     pub fixed: bool,
-    /// Against each other target of the run that has as many clients; empty where there is none, and where the work is fixed: its
-    /// few queries are repeated with other settings, and stand in a table of their own.
+    /// How many times as fast the queries are as on each other target of the run with as many clients; left out if there is
+    /// none, and for `storage`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub speed_ups: Vec<SpeedUp>,
 }
@@ -60,44 +66,46 @@ pub struct PassLoad {
     pub clients: u32,
 }
 
-/// Queries by what is known of their answers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+/// Numbers of queries by what is known of their answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AnswerCounts {
-    /// There is one.
+    /// There is an answer.
     pub kept: usize,
-    /// It was compared with one that is known to be right.
+    /// The answer was compared with one that is known to be right.
     pub known: usize,
-    /// It is that one.
+    /// The answer is the one that is known to be right.
     pub valid: usize,
-    /// It is that of other targets: more than half of those with an answer have it.
+    /// More than half of the targets with an answer have it.
     pub alike: usize,
-    /// It is not what it should be.
+    /// The answer is not what it should be.
     pub differ: usize,
 }
 
 /// A query in the passes of a series.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct QueryTimes {
-    /// `Q1`
+    /// Its name, `Q1`.
     pub query: String,
-    /// Seconds in each of the passes, of several clients their mean; `None` where it did not end well for all of them.
+    /// Seconds in each pass, for several clients their mean; `null` if it did not end well for all of them.
     pub times_s: Vec<Option<f64>>,
-    /// A pass in which it did not end well counts as longer than all others; `None` where the median is such a pass.
+    /// The median of `times_s`, where a complete pass in which it did not end well counts as longer than all others; `None`
+    /// if the median is such a pass.
     pub median_s: Option<f64>,
-    /// Why it did not end well, where it did not; `None` also where nobody said.
+    /// Why it did not end well in a pass; `None` if it did, or nobody said.
     pub failure: Option<String>,
-    /// It was cancelled at the time limit.
+    /// Whether it was cancelled at the time limit.
     pub over_limit: bool,
-    /// Rows of its answer; `None` where no answer was kept.
+    /// Rows of its answer; `None` if no answer was kept.
     pub rows: Option<u64>,
-    /// Whether the answer is that of the workload's specification, or the recorded one; `None` where that was not looked at.
+    /// Whether the answer is that of the workload's specification, or the recorded one; `None` if that was not compared.
     pub validated: Option<bool>,
-    /// Whether it was compared with the answer of another target.
+    /// Whether the answer was compared with that of another target.
     pub compared: bool,
-    /// In what the answer is wrong, differs from those of other targets, of which no more than half have it, or changed from pass
-    /// to pass; `None` where nothing is known of that.
+    /// In what the answer is wrong, differs from those of other targets, or changed from pass to pass; `None` if nothing is
+    /// known of that.
     pub differs: Option<String>,
-    /// What its text leaves open, in which its answer is another than a later one, that of another target or a recorded one.
+    /// What the query's text leaves open, in which its answer is another than a later one, a recorded one or that of another
+    /// target; `None` if there is no such difference.
     pub varies: Option<String>,
 }
 

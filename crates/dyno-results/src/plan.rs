@@ -1,6 +1,7 @@
 //! How a product runs a query, as it says itself: its steps in the order of their tree, or its own text. Two plans are compared
 //! by their shape: which steps, on what, in which order; never by costs, rows or times. Pure.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::event::HookTime;
@@ -13,57 +14,62 @@ pub const ROWS_OFF_MIN: f64 = 10.0;
 const LINES_MAX: usize = 2_000;
 
 /// The plan of a query, taken apart from the passes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
+    /// The name of the system.
     pub target: String,
-    /// Of the stages to which its times belong.
+    /// The series to which the times belong.
     pub series: String,
-    /// `Q1`, as its type of transactions is called.
+    /// The name of the query, `Q1`.
     pub query: String,
-    /// The query, behind the settings with which its session runs it.
+    /// The query, after the settings with which its session runs it.
     pub sql: String,
     /// Before the first pass or after the last.
     pub when: HookTime,
-    /// The query was executed for it: rows and times are real ones.
+    /// Whether the query was executed for it, so that rows and times are real ones.
     pub executed: bool,
-    /// Why it was not executed though that was asked for, or why there is no plan.
+    /// Why it was not executed though that was asked for, or why there is no plan; `None` if neither is so.
     pub reason: Option<String>,
-    /// In the order of the tree, each before those that it reads from; empty where only the text is known.
+    /// The steps in the order of their tree, each before those that it reads from; empty if only the text is known.
     pub nodes: Vec<PlanNode>,
-    /// The product's own words. A report leaves them out where there are nodes.
+    /// The product's own words; in a report `None` if there are nodes.
     pub text: Option<String>,
 }
 
 /// A step of a plan.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanNode {
-    /// Steps above it, of which the last one at `depth - 1` reads from it.
+    /// How many steps are above it; the last one at `depth - 1` reads from it.
     pub depth: u32,
-    /// In the product's words: `Hash Join`, `Table scan`.
+    /// What it does, in the product's words: `Hash Join`, `Table scan`.
     pub operation: String,
     /// The table or the like that it reads.
     pub object: Option<String>,
+    /// The index that it uses.
     pub index: Option<String>,
-    /// Conditions, keys and what else the product says of it, a line each.
+    /// Conditions, keys and what else the product says of it, a line each; left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<String>,
-    /// Rows of each execution of the step, as planned and as they were on average.
+    /// Rows of each execution, as planned.
     pub rows_planned: Option<f64>,
+    /// Rows of each execution, on average.
     pub rows: Option<f64>,
-    /// How often the step was executed; 0 where it never was.
+    /// How often the step was executed; 0 if it never was.
     pub loops: Option<f64>,
-    /// Milliseconds of all its executions, with the steps that it reads from and without them.
+    /// All its executions, with the steps that it reads from; milliseconds.
     pub time_ms: Option<f64>,
+    /// All its executions, without the steps that it reads from; milliseconds.
     pub own_ms: Option<f64>,
-    /// Pages that were found in the server's cache, and that were not; of the steps that it reads from too, as far as the product
+    /// Pages that were found in the server's cache, those of the steps that it reads from included, as far as the product
     /// adds them up.
     pub pages_hit: Option<u64>,
+    /// Pages that were not found in the server's cache; as `pages_hit`.
     pub pages_read: Option<u64>,
-    /// Parallel workers that executed what is below it beside the session itself, as they were launched and not as planned.
+    /// Parallel workers that were launched for what is below it; `None` if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workers: Option<u32>,
-    /// How many times as many rows there were as planned, where that is far off. A report fills it in ([`mark_rows_off`]); an event
-    /// has it not.
+    /// How many times as many rows there were as planned, if that is at least ten times more or fewer; fewer rows below a
+    /// limit, which stops a step early, do not count. `None` otherwise, and in events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows_off: Option<f64>,
 }

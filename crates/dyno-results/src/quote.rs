@@ -3,6 +3,7 @@
 //! A figure is quoted that was not chosen for its height, is known to within a factor of two, and is not invalid. The best
 //! step of a ladder is no such figure.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::document::{Estimate, Report, Series, StageResult, is_known_within_two};
@@ -14,13 +15,15 @@ use crate::passes::Passes;
 use crate::words::{distinct, list};
 
 /// What to quote of a series.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Quote {
+    /// The name of the system.
     pub target: String,
+    /// The name of the series.
     pub series: String,
-    /// `3,340 TPS ±36% (tpcb-like, 8 clients, hold)`; or `nothing (tpcb-like): ` and why.
+    /// `3,340 TPS ±36% (tpcb-like, 8 clients, hold)`, or `nothing` and the reason.
     pub text: String,
-    /// Ids of the stages that the figure is of; empty where nothing is to be quoted.
+    /// Ids of the stages that the figure is of; empty if nothing is to be quoted.
     pub stages: Vec<u32>,
 }
 

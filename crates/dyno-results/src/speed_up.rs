@@ -1,32 +1,34 @@
 //! How many times as fast the queries of a workload are on one target as on another, by the medians of their passes. Pure.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::passes::{Passes, QueryTimes};
 use crate::statistics::geometric_mean::GeometricMean;
 use crate::words::distinct;
 
-/// Passes against those of a base.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// How many times as fast the queries of a workload are as on a base.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SpeedUp {
-    /// The target, or of a comparison the side, whose times are divided by the own ones.
+    /// The other target, or in a comparison the other side.
     pub base: String,
-    /// Geometric mean of the ratios; `None` where there is none.
+    /// The geometric mean of `ratios`; `None` if there are none.
     pub mean: Option<f64>,
-    /// Of the mean, 95 %, over the queries; `None` where there are fewer than two.
+    /// The 95 % interval of `mean` over the queries (t-distribution of the logarithms): how much it depends on which queries
+    /// there are, not how much passes scatter. `None` if there are fewer than two.
     pub interval: Option<[f64; 2]>,
-    /// Of the queries that count, in the order of the base.
+    /// The queries that count, in the order of the base.
     pub ratios: Vec<QueryRatio>,
     /// Names of the queries that do not count: they did not run on both, or an answer differs.
     pub without: Vec<String>,
 }
 
 /// A query on two targets.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct QueryRatio {
-    /// `Q1`
+    /// Its name, `Q1`.
     pub query: String,
-    /// The base's time by the own one.
+    /// The median of the base divided by the own one.
     pub ratio: f64,
 }
 

@@ -4,51 +4,65 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Everything over time for one target and one of the streams that run there at the same time, in columns of equal
-/// length.
-#[derive(Debug, Clone, Serialize)]
+/// Everything over time, for one target and one stream of a phase.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Timeline<'a> {
+    /// The name of the system.
     pub target: Cow<'a, str>,
-    /// [`crate::event::Stage::stream`]; the target's telemetry is with its first.
+    /// The position of the stream in its phase; left out if 0. The telemetry of the target is with its first stream.
     #[serde(skip_serializing_if = "crate::event::is_zero")]
     pub stream: u32,
+    /// The load, by interval.
     pub load: Cow<'a, LoadColumns>,
-    /// CPU, disk and database over time; keys and units in `docs/telemetry.md`.
+    /// The telemetry of hosts and databases.
     pub metrics: Vec<Metric<'a>>,
 }
 
-/// The load's intervals in columns.
-#[derive(Debug, Clone, Default, Serialize)]
+/// The load in columns of equal length, one entry for each interval of load. Drains are left out.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct LoadColumns {
-    /// Middle of the interval, seconds since the run started.
+    /// The middle of the interval, seconds since the run started.
     pub t_s: Vec<f64>,
+    /// Id of the stage.
     pub stage: Vec<u32>,
+    /// Clients.
     pub clients: Vec<u32>,
-    /// `null` in an interval that is shorter than half of a full one, whose rates would be noise.
+    /// Transactions per second that ended well; `null` in the last interval of a stage if it is shorter than half of a full
+    /// one.
     pub tps: Vec<Option<f64>>,
+    /// Transactions per second that failed; `null` as `tps`.
     pub failed_per_s: Vec<Option<f64>>,
-    /// Latency of what ended well: response time in an open loop or over a pool, else service time; microseconds,
-    /// `null` in an interval in which nothing ended.
+    /// Median of the latency of what ended well, microseconds: response time in an open loop or over a pool, otherwise
+    /// service time; `null` if nothing ended.
     pub p50_us: Vec<Option<f64>>,
+    /// 90th percentile, as `p50_us`.
     pub p90_us: Vec<Option<f64>>,
+    /// 95th percentile, as `p50_us`.
     pub p95_us: Vec<Option<f64>>,
+    /// 99th percentile, as `p50_us`.
     pub p99_us: Vec<Option<f64>>,
+    /// 99.9th percentile, as `p50_us`.
     pub p999_us: Vec<Option<f64>>,
+    /// Maximum, as `p50_us`.
     pub max_us: Vec<Option<f64>>,
-    /// `None` where no stage's clients shared connections.
+    /// Shared connections; `None` if the clients of no stage shared any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pool: Option<PoolLoad>,
 }
 
-/// Shared connections in columns as long as those of [`LoadColumns`]; `null` in stages whose clients shared none.
-#[derive(Debug, Clone, Default, Serialize)]
+/// Shared connections in columns as long as those of the load; `null` in stages whose clients shared none.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct PoolLoad {
+    /// Connections that a client used, on average over the interval.
     pub in_use: Vec<Option<f64>>,
+    /// Connections that no client used, on average over the interval.
     pub idle: Vec<Option<f64>>,
-    /// Clients.
+    /// Clients that waited for a connection, on average over the interval.
     pub waiting: Vec<Option<f64>>,
+    /// 99th percentile of the time that clients waited for a connection, microseconds.
     pub wait_p99_us: Vec<Option<f64>>,
 }
 
@@ -60,16 +74,20 @@ impl PoolLoad {
     }
 }
 
-/// One series of telemetry: gauges as read, counters as rates or shares.
-#[derive(Debug, Clone, Serialize)]
+/// One series of telemetry. Levels are as read, at the time of the reading. Counters become rates over the time between two
+/// readings, at its middle.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Metric<'a> {
-    /// `host`, `database` or `driver`
+    /// `host`, `database` or `driver`.
     pub source: Cow<'a, str>,
-    /// `cpu_user_share`, `disk_write_bytes_per_s`, `wal_bytes_per_s`, `server_cpu_cores`, …
+    /// `cpu_user_share`, `wal_bytes_per_s`, …; may end in a label: `table_bytes[event]`.
     pub key: Cow<'a, str>,
-    /// `share` (0 to 1), `cores`, `bytes/s`, `operations/s`, `1/s`, `bytes`, `connections`, …
+    /// `share` (0 to 1), `cores`, `bytes/s`, `operations/s`, `1/s`, `bytes`, `connections`, ….
     pub unit: Cow<'a, str>,
+    /// Seconds since the run started.
     pub t_s: Cow<'a, [f64]>,
+    /// Values in `unit`. If a counter went backwards (the server restarted), the rate of that step is `null`; a missing
+    /// reading is not filled in.
     pub values: Cow<'a, [Option<f64>]>,
 }
 

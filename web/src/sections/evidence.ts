@@ -42,11 +42,11 @@ export function dataSection(report: Report): HTMLElement | null {
   const { lanes } = sceneOf([report]);
   return section(
     "data",
-    report.found === undefined ? "Data" : "Data before the load",
+    "Data before the load",
     el(
       "div",
       { class: "columns" },
-      ...(report.found ?? report.data).map((data) => dataPart(data, lanes)),
+      ...report.found.map((data) => dataPart(data, lanes)),
       ...prepareParts(report),
     ),
   );

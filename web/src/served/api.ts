@@ -1,7 +1,7 @@
 // The API of `dyno serve`, as far as the page asks it. Reading only.
 
-import type { Report, WrittenReport } from "../document";
-import { type Comparison, isComparison } from "./comparison";
+import type { Comparison, Report, WrittenReport } from "../document";
+import { isComparison } from "./comparison";
 
 /** Points of each timeline that are asked for: more than a screen shows. */
 const POINTS = 2000;

@@ -3,74 +3,13 @@
 // in the words of `dyno compare`.
 
 import { signOf } from "../charts/marks";
-import type { Severity, SpeedUp } from "../document";
+import type { Cell, Comparison, Difference, FigureRow, Section, SideLoad, SpeedUp } from "../document";
 import { type Child, el, icon, section, table } from "../dom";
 import { counted, duration, long, sentence } from "../format";
 import { clientsText } from "../reading";
 import type { Lane, Scene } from "../scene";
 import { severitySign } from "../sections/findings";
 import { figureText, isShown, verdictOf } from "./terms";
-
-/** What the page reads of the document; there is more in it. */
-export interface Comparison {
-  schema: string;
-  base: number;
-  sides: { name: string; runs: string[]; target: string; product: string | null }[];
-  series: {
-    name: string;
-    basis: { text: string };
-    sections: Part[];
-    /** Of each side; missing in documents of earlier versions. */
-    speed_ups?: SpeedUp[][];
-  }[];
-  data: { workload: string; rows: FigureRow[] }[];
-  absent: { series: string; present: string[]; lacking: string[]; compared: boolean }[];
-  differences: Difference[];
-}
-
-interface Part {
-  kind: "headline" | "common-load" | "peak";
-  loads: (Load | null)[];
-  same_load: boolean;
-  rows: FigureRow[];
-}
-
-interface Load {
-  kind: string;
-  clients: number;
-  clients_end: number | null;
-  connections: number | null;
-  rate_per_s: number | null;
-  /** Of a pass over a query set; missing in documents of earlier versions. */
-  queries?: number | null;
-  seconds: number;
-  stages: unknown[];
-}
-
-export interface FigureRow {
-  key: string;
-  label: string;
-  unit: string;
-  better: "higher" | "lower" | "neither";
-  /** What a better figure is, and what a worse one is. */
-  verdicts: [string, string];
-  cells: Cell[];
-}
-
-export interface Cell {
-  value: number | null;
-  /** 95 %. */
-  interval: [number, number] | null;
-  ratio: { value: number; interval: [number, number] | null; verdict: string } | null;
-}
-
-interface Difference {
-  aspect: string;
-  severity: Severity;
-  series: string | null;
-  text: string;
-  advice: string;
-}
 
 const SCHEMA = "dyno.comparison/1";
 /** What is shown of stages of a kind. */
@@ -165,17 +104,17 @@ function differences(all: Difference[]): Child {
 }
 
 /** `what was held`; where nothing was, what stands for it. */
-function headingOf({ kind, loads }: Part): string {
+function headingOf({ kind, loads }: Section): string {
   if (kind === "common-load") return "at a load that all have climbed";
   if (kind === "peak") return "where the ladder has its peak";
   const kinds = new Set(
-    loads.flatMap((load) => (load === null ? [] : [load.queries == null ? load.kind : "pass"])),
+    loads.flatMap((load) => (load === null ? [] : [load.queries === null ? load.kind : "pass"])),
   );
   const words = [...kinds].map((one) => HEADLINES[one] ?? one);
   return words.length === 0 ? "what was measured" : words.join(" and ");
 }
 
-function partTable(comparison: Comparison, scene: Scene, series: string, part: Part): HTMLElement {
+function partTable(comparison: Comparison, scene: Scene, series: string, part: Section): HTMLElement {
   const loads: Child[] = part.loads.flatMap((load, index) => [
     loadText(load),
     ...(index === comparison.base ? [] : [part.same_load || part.kind === "peak" ? "" : "another load"]),
@@ -232,12 +171,12 @@ function isOf({ runs, target }: Comparison["sides"][number], lane: Lane): boolea
 
 /** How many times as fast a series is on one of the sides as on another. */
 export function speedUpAmong(
-  { sides, series }: Comparison,
+  { sides, series }: Pick<Comparison, "sides" | "series">,
   name: string,
   base: Lane,
   own: Lane,
 ): SpeedUp | undefined {
-  const ofOwn = series.find((one) => one.name === name)?.speed_ups?.[
+  const ofOwn = series.find((one) => one.name === name)?.speed_ups[
     sides.findIndex((side) => isOf(side, own))
   ];
   const baseName = sides.find((side) => isOf(side, base))?.name;
@@ -255,11 +194,11 @@ function sideHead(side: Comparison["sides"][number], scene: Scene): Child {
 }
 
 /** `8 clients`, `1 to 200 clients over 40 connections`, `5,000/s, 64 clients`. */
-function loadText(load: Load | null): Child {
+function loadText(load: SideLoad | null): Child {
   if (load === null) return el("span", { class: "unknown" }, "none");
   const pool = load.connections == null ? "" : ` over ${counted(load.connections, "connection")}`;
   const rate = load.rate_per_s === null ? "" : `${long(load.rate_per_s)}/s, `;
-  if (load.queries != null) {
+  if (load.queries !== null) {
     const passes = load.stages.length === 1 ? "1 pass" : `${load.stages.length} passes`;
     const queries = load.queries === 1 ? "1 query" : `${load.queries} queries`;
     return `${passes} over ${queries}, ${clientsText(load)}${pool}`;

@@ -1,7 +1,7 @@
 // How the figures of a comparison are written, and what a verdict on them is in a word.
 
+import type { Cell, FigureRow } from "../document";
 import { bytes, count, duration, latency, long, relativeError, share } from "../format";
-import type { Cell, FigureRow } from "./comparison";
 
 /** Less than this, of bytes or operations of a transaction, is shown as less than this. */
 const LEAST = 0.01;
@@ -9,7 +9,7 @@ const LEAST = 0.01;
 /** `84,912 TPS ±1.0%`, `90 µs`, `41.5 B`, `0.35 operations`, `8 clients`. */
 export function figureText(
   { key, unit }: Pick<FigureRow, "key" | "unit">,
-  { value, interval }: Cell,
+  { value, interval }: Pick<Cell, "value" | "interval">,
 ): string {
   if (value === null) return "unknown";
   switch (unit) {

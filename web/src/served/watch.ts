@@ -2,7 +2,7 @@
 // what is zoomed into is asked for with more points.
 
 import { readReport, withUpdate } from "../columns";
-import type { Report } from "../document";
+import type { Comparison, Report } from "../document";
 import { el } from "../dom";
 import { clock, long, sentence } from "../format";
 import { ReportPage } from "../page";
@@ -10,7 +10,7 @@ import { clientsText, isLive, kindText, runningText } from "../reading";
 import { speedUpInRun } from "../sections/queries";
 import { type Address, towards } from "../state";
 import { ApiError, askComparison, askReport, POINTS_MOST } from "./api";
-import { type Comparison, comparisonSection, speedUpAmong } from "./comparison";
+import { comparisonSection, speedUpAmong } from "./comparison";
 import { isCoarse, type Span, spliced } from "./detail";
 import { LiveStream } from "./live";
 

@@ -1,7 +1,7 @@
 // What a million samples take in a browser.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Metric, Written, WrittenReport } from "../../src/document";
+import type { WrittenMetric, WrittenReport } from "../../src/document";
 import { syntheticReport } from "../fixture";
 import { Browser, findBrowser } from "./built";
 import { LOOKS } from "./looks";
@@ -57,7 +57,7 @@ function longReport(): WrittenReport {
   const [timeline] = report.timelines;
   if (timeline === undefined) throw new Error("the fixture has no timeline");
   const t_s = Array.from({ length: SECONDS }, (_, row) => row + 0.5);
-  const metrics: Written<Metric>[] = Array.from({ length: SAMPLES / SECONDS }, (_, index) => ({
+  const metrics: WrittenMetric[] = Array.from({ length: SAMPLES / SECONDS }, (_, index) => ({
     ...(timeline.metrics[index] ?? { source: "host", key: `synthetic_${index}_per_s`, unit: "1/s" }),
     t_s,
     values: t_s.map((t) => (t % 97 < 1 ? null : Math.abs(Math.sin(t / 700 + index)))),

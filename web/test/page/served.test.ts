@@ -292,6 +292,7 @@ const SATURATED: Saturation = {
   clients: 1,
   rate_per_s: null,
   sign: "throughput-flat",
+  throughput_per_s: 500,
   p99_us: 2_000,
   evidence: "made up",
   limits: [{ resource: "disk", share: 0.9, evidence: "busy for that share of the time" }],
