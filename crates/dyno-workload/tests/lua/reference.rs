@@ -12,9 +12,8 @@ use dyno_workload::sysbench::lua::{LuaReport, OptionValue};
 use crate::run::{Run, read};
 use crate::server::{DATABASE, Server, mysql, servers};
 
-static RECORDED: LazyLock<Recorded> = LazyLock::new(|| {
-    Recorded::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lua/recorded/scripts.json"))
-});
+static RECORDED: LazyLock<Recorded> =
+    LazyLock::new(|| Recorded::open(Path::new("tests/lua/recorded/scripts.json")));
 
 /// sysbench's own script, if it is installed.
 fn installed(name: &str) -> Option<PathBuf> {

@@ -16,8 +16,7 @@ type ByVersions = BTreeMap<String, Vec<String>>;
 
 /// The recordings in `tests/<suite>/recorded/<name>.json`.
 pub(crate) fn recordings(suite: &str, name: &str) -> Recorded {
-    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
-    Recorded::open(&tests.join(suite).join("recorded").join(format!("{name}.json")))
+    Recorded::open(&Path::new("tests").join(suite).join("recorded").join(format!("{name}.json")))
 }
 
 /// The programs to record and to compare with, oldest first.

@@ -14,6 +14,6 @@ mod server;
 
 /// What the real sysbench does.
 fn recorded(part: &str) -> dyno_test_servers::Recorded {
-    let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sysbench/recorded");
+    let directory = std::path::Path::new("tests/sysbench/recorded");
     dyno_test_servers::Recorded::open(&directory.join(part).with_extension("json"))
 }

@@ -96,8 +96,7 @@ fn next_event(stream: &mut BufReader<TcpStream>) -> (String, Value) {
 
 /// The metrics that the dashboard asks for of any run on a PostgreSQL of this machine.
 fn asked_by_the_dashboard() -> BTreeSet<String> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../dashboards/grafana.json");
-    let text = fs::read_to_string(path).unwrap();
+    let text = fs::read_to_string("../../dashboards/grafana.json").unwrap();
     let words = text.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
     let asked = words.filter(|word| word.starts_with("dyno_"));
     // Those of shared connections, of what goes wrong, and of what is read every tenth second.

@@ -74,7 +74,7 @@ fn asserts_once(key: &str) {
 pub(crate) fn file(module: &Location<'_>) -> Arc<Recorded> {
     static FILES: Mutex<BTreeMap<String, Arc<Recorded>>> = Mutex::new(BTreeMap::new());
     let name = Path::new(module.file()).file_stem().unwrap().to_str().unwrap().to_owned();
-    let path = format!("{}/tests/pgbench/recorded/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("tests/pgbench/recorded/{name}.json");
     let open = || Arc::new(Recorded::open(Path::new(&path)));
     FILES.lock().unwrap().entry(name).or_insert_with(open).clone()
 }

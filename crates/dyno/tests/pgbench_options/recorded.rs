@@ -13,7 +13,7 @@ use dyno_test_servers::{Pgbench, Recorded, runs_references};
 
 /// The recordings in a file of these tests.
 pub(crate) fn open(name: &str) -> Recorded {
-    let path = format!("{}/tests/pgbench_options/recorded/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("tests/pgbench_options/recorded/{name}.json");
     Recorded::open(Path::new(&path))
 }
 

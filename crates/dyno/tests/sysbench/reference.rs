@@ -12,7 +12,7 @@ use crate::server::Database;
 
 /// The recordings of a part of this suite.
 pub(crate) fn recorded(part: &str) -> Recorded {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sysbench/recorded");
+    let directory = Path::new("tests/sysbench/recorded");
     Recorded::open(&directory.join(part).with_extension("json"))
 }
 
