@@ -4,6 +4,7 @@ Costs are of the whole process from its start to its end, its connecting and rep
 accounts for it (wait4).
 """
 
+import argparse
 import os
 import re
 import signal
@@ -38,7 +39,7 @@ class Load:
     cost: Cost
 
     @property
-    def total_us(self):
+    def cpu_us(self):
         """CPU of the driver per transaction, microseconds."""
         return self.cost.total_s * 1e6 / self.transactions
 
@@ -49,6 +50,22 @@ class Load:
 
 class PollerRefused(bench.BenchError):
     """The system does not allow the poller that was asked for."""
+
+
+POLLERS = ("epoll", "uring")
+
+
+def add_pollers(options):
+    """The option that says with which pollers dyno is measured."""
+    options.add_argument("--pollers", type=_pollers, default=POLLERS, metavar="LIST",
+                         help=f"dyno's pollers to measure, of {', '.join(POLLERS)} [default: both]")
+
+
+def _pollers(text):
+    wanted = tuple(text.split(","))
+    if set(wanted) - set(POLLERS):
+        raise argparse.ArgumentTypeError(f"there are only {' and '.join(POLLERS)}")
+    return wanted
 
 
 def measure(command, environment=None):
@@ -129,3 +146,16 @@ def dyno_closed_loop(program, server, script, clients, threads, seconds, store, 
     drained = totals["done_with_drain"]
     statements = round(drained * totals["statements"] / totals["done"])
     return Load(totals["done"] / stage["seconds"], drained, statements, cost)
+
+
+def usable_pollers(program, server, wanted):
+    """Those of dyno's pollers that the system allows; says which it does not."""
+    def works(poller):
+        with bench.directory("store") as folder:
+            try:
+                dyno_closed_loop(program, server, "select-only", 1, 1, 1, folder / "store.sqlite", poller=poller)
+            except PollerRefused as error:
+                bench.say(f"left out: {error}")
+                return False
+        return True
+    return [poller for poller in wanted if works(poller)]

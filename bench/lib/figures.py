@@ -69,5 +69,43 @@ def table(header, rows):
     return "\n".join([line(header), rule, *map(line, rows)])
 
 
+def beside(unit, throughput, groups):
+    """Programs that were measured in turn, as a table and what it comes to.
+
+    `groups` has, for each number of clients, the runs of each program: that of the peer first, those of the peer once more last (the
+    A/A control). A run has its throughput under the name `throughput`, and `cpu_us` and `user_us`.
+    """
+    def series(runs, figure):
+        return [getattr(run, figure) for run in runs]
+
+    rows = []
+    for count, programs in groups.items():
+        peer = next(iter(programs.values()))
+        for name, runs in programs.items():
+            ratios = [""] * 3 if runs is peer else [
+                with_spread(series(runs, figure), series(peer, figure)) for figure in (throughput, "cpu_us", "user_us")]
+            rows.append([f"{count}, {name}", thousands(median(series(runs, throughput))), ratios[0],
+                         f"{median(series(runs, 'cpu_us')):.2f} / {median(series(runs, 'user_us')):.2f}", *ratios[1:]])
+    lines = [table([f"{unit}, program", throughput.upper(), "ratio (rounds)", "CPU / user µs", "CPU ratio (rounds)",
+                    "user ratio (rounds)"], rows), ""]
+
+    first, *compared, again = next(iter(groups.values()))
+    for name in compared:
+        parts = []
+        for figure, called, worst in ((throughput, "throughput", min), ("cpu_us", "CPU", max), ("user_us", "CPU in user space", max)):
+            ratios = {count: ratio(series(programs[name], figure), series(programs[first], figure))
+                      for count, programs in groups.items()}
+            extreme = worst(ratios, key=ratios.get)
+            parts.append(f"{called} {geometric_mean(ratios.values()):.2f} ({'least' if worst is min else 'most'} "
+                         f"{ratios[extreme]:.2f}, at {extreme})")
+        lines.append(f"- {name} to {first}, geometric means: {'; '.join(parts)}.")
+    shown = {count: least_difference(series(programs[again], "cpu_us"), series(programs[first], "cpu_us"))
+             for count, programs in groups.items()}
+    if None not in shown.values():
+        lines.append(f"- The least difference of CPU that these rounds show four times of five, by {first} beside itself: "
+                     f"{', '.join(f'{least:.0%} at {count}' for count, least in shown.items())}.")
+    return "\n".join(lines)
+
+
 def thousands(value):
     return f"{value:,.0f}"
