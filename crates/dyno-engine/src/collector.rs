@@ -29,6 +29,7 @@ pub struct StageOutcome {
 /// Puts the threads' records together, interval by interval.
 pub(crate) struct Collector {
     stage: u32,
+    generator: u32,
     start_ns: u64,
     intervals: BTreeMap<u32, Merged>,
     threads: Vec<ThreadProgress>,
@@ -44,9 +45,13 @@ struct ThreadProgress {
 
 impl Collector {
     /// `reads_cpu`: whether what the threads take of the processors is the engine's own.
-    pub(crate) fn new(stage: u32, start_ns: u64, threads: usize, reads_cpu: bool) -> Self {
+    pub(crate) fn new(
+        (stage, generator): (u32, u32),
+        start_ns: u64,
+        (threads, reads_cpu): (usize, bool),
+    ) -> Self {
         let threads = (0..threads).map(|_| ThreadProgress::default()).collect();
-        Self { stage, start_ns, intervals: BTreeMap::new(), threads, reads_cpu }
+        Self { stage, generator, start_ns, intervals: BTreeMap::new(), threads, reads_cpu }
     }
 
     pub(crate) fn add(&mut self, thread: u32, record: &Record) {
@@ -55,7 +60,7 @@ impl Collector {
         }
         let place = if record.drain { DRAIN } else { record.index };
         let threads = if self.reads_cpu { self.threads.len() } else { 0 };
-        let fresh = || Merged::new(self.stage, self.start_ns, threads, record);
+        let fresh = || Merged::new((self.stage, self.generator), self.start_ns, threads, record);
         self.intervals.entry(place).or_insert_with(fresh).add(thread as usize, record);
     }
 
@@ -100,13 +105,14 @@ struct Merged {
 }
 
 impl Merged {
-    pub(crate) fn new(stage: u32, stage_start_ns: u64, threads: usize, record: &Record) -> Self {
+    fn new((stage, generator): (u32, u32), stage_start_ns: u64, threads: usize, record: &Record) -> Self {
         Self {
             usage: Usage::default(),
             start_ns: record.start_ns,
             end_ns: record.end_ns,
             interval: Interval {
                 stage,
+                generator,
                 index: record.index,
                 start_ns: record.start_ns.saturating_sub(stage_start_ns),
                 driver_cpu_ns: vec![0; threads],

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dyno_results::spec::{PollerChoice, Protocol};
+use dyno_results::spec::{PollerChoice, Protocol, Segment};
 use dyno_wire::endpoint::{Endpoint, SessionName};
 
 /// Stops what a session is doing.
@@ -30,6 +30,8 @@ pub enum OnLoss {
 #[derive(Debug, Clone)]
 pub struct EngineConfig {
     pub threads: u32,
+    /// Which part of each order is this engine's.
+    pub segment: Segment,
     /// So many clients are dealt to the threads in blocks, the first ones to the first thread, as pgbench deals them;
     /// `None`: in turn, however many there will be.
     pub clients_in_blocks: Option<u32>,
@@ -84,6 +86,7 @@ impl EngineConfig {
     pub fn new(threads: u32) -> Self {
         Self {
             threads: threads.max(1),
+            segment: Segment::default(),
             clients_in_blocks: None,
             connections: None,
             protocol: Protocol::default(),
@@ -108,23 +111,36 @@ impl EngineConfig {
     }
 }
 
-/// A thread's share of the clients.
+/// A thread's share of its generator's segment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Share {
-    /// The thread's number, and how many threads there are.
+    segment: Segment,
+    /// The thread's number, and how many threads the generator has.
     pub(crate) thread: u32,
-    pub(crate) threads: u32,
+    threads: u32,
     /// See [`EngineConfig::clients_in_blocks`].
     blocks: Option<u32>,
 }
 
 impl Share {
     pub(crate) fn new(thread: u32, config: &EngineConfig) -> Self {
-        Self { thread, threads: config.threads, blocks: config.clients_in_blocks }
+        Self { segment: config.segment, thread, threads: config.threads, blocks: config.clients_in_blocks }
     }
 
-    /// How many of `clients` clients are this thread's.
+    /// A number that no other thread of any generator has, below that of [all threads](Self::of_threads) where all generators have
+    /// as many.
+    pub(crate) fn number(&self) -> u32 {
+        self.segment.generator().saturating_add(self.segment.generators().saturating_mul(self.thread))
+    }
+
+    /// All threads of all generators, if these have as many as this one.
+    pub(crate) fn of_threads(&self) -> u32 {
+        self.segment.generators().saturating_mul(self.threads)
+    }
+
+    /// How many of all `clients` clients are this thread's.
     pub(crate) fn of(&self, clients: u32) -> u32 {
+        let clients = of_segment(self.segment, clients);
         let in_turn = |clients: u32| clients.saturating_sub(self.thread).div_ceil(self.threads);
         match self.blocks {
             None => in_turn(clients),
@@ -135,14 +151,51 @@ impl Share {
 
     /// The number among all clients of this thread's client number `index`.
     pub(crate) fn client_id(&self, index: u32) -> u32 {
-        match self.blocks {
+        let of_generator = match self.blocks {
             None => self.thread + self.threads * index,
             Some(all) => self.block_start(all) + index,
-        }
+        };
+        self.segment.generator() + self.segment.generators() * of_generator
     }
 
     fn block_start(&self, clients: u32) -> u32 {
         let (each, larger) = (clients / self.threads, clients % self.threads);
         each * self.thread + larger.min(self.thread)
+    }
+}
+
+/// How many of all `clients` clients, or of as many connections, are in a segment.
+pub(crate) fn of_segment(segment: Segment, clients: u32) -> u32 {
+    // No more than there are.
+    segment.of(u64::from(clients)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The ids of the clients of each thread of each generator, which have so many threads.
+    fn ids(threads: &[u32], clients: u32) -> Vec<u32> {
+        let mut ids = Vec::new();
+        for (generator, threads) in (0..).zip(threads) {
+            let segment = Segment::new(generator, 3).unwrap();
+            let config = EngineConfig { segment, ..EngineConfig::new(*threads) };
+            for thread in 0..(*threads).min(clients) {
+                let share = Share::new(thread, &config);
+                ids.extend((0..share.of(clients)).map(|index| share.client_id(index)));
+            }
+        }
+        ids.sort_unstable();
+        ids
+    }
+
+    #[test]
+    fn each_client_is_one_thread_s_of_one_generator() {
+        for clients in [0, 1, 2, 7, 30] {
+            // The last: a thread for each client.
+            for threads in [[1, 1, 1], [2, 2, 2], [1, 4, 2], [u32::MAX; 3]] {
+                assert_eq!(ids(&threads, clients), (0..clients).collect::<Vec<_>>(), "{threads:?}");
+            }
+        }
     }
 }

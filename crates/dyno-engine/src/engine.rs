@@ -16,7 +16,7 @@ use crate::cancel;
 use crate::clock::{nanoseconds, now_ns};
 use crate::collector::Collector;
 pub use crate::collector::StageOutcome;
-use crate::config::EngineConfig;
+use crate::config::{EngineConfig, Share, of_segment};
 use crate::driver::Route;
 use crate::error::{EngineError, SessionError};
 use crate::message::{Report, StageStart, ThreadCommand};
@@ -46,10 +46,6 @@ pub struct Engine {
     reports: Receiver<(u32, Report)>,
     shared: Arc<Shared>,
     connected: u32,
-    /// See [`Engine::limit_transactions`].
-    transactions_max: Option<u64>,
-    /// See [`Engine::end_with`].
-    over: Arc<AtomicBool>,
     /// See [`Engine::poller`] and [`Engine::no_uring`].
     poller: PollerChoice,
     no_uring: Option<String>,
@@ -71,6 +67,27 @@ pub enum Observation {
     Error(SessionError),
     /// A thread, counted from 0, had nothing more to do in the stage `after` its start.
     ThreadFinished { thread: u32, after: Duration },
+}
+
+/// By which a caller ends a stage before its plan does.
+#[derive(Debug, Clone, Copy)]
+pub struct Signals<'a> {
+    /// Once it is set, the stage ends where it stands, and its plan is not fulfilled.
+    pub stop: &'a AtomicBool,
+    /// Once it is set, the load of a stage is over that lasts as long as others ([`End::WithOthers`](dyno_results::spec::End)).
+    pub over: Option<&'a AtomicBool>,
+}
+
+impl<'a> From<&'a AtomicBool> for Signals<'a> {
+    fn from(stop: &'a AtomicBool) -> Self {
+        Self { stop, over: None }
+    }
+}
+
+impl<'a> From<&'a Arc<AtomicBool>> for Signals<'a> {
+    fn from(stop: &'a Arc<AtomicBool>) -> Self {
+        Self { stop, over: None }
+    }
 }
 
 impl Handle {
@@ -112,9 +129,11 @@ impl Engine {
         let threads = match (recipient, config.connections) {
             // One for each client, as they come.
             (Recipient::Driver { .. }, None) => u32::MAX,
-            (Recipient::Driver { .. }, Some(connections)) => connections.max(1),
+            (Recipient::Driver { .. }, Some(connections)) => of_segment(config.segment, connections).max(1),
             // A thread without any connection could serve none of its clients.
-            (_, connections) => config.threads.min(connections.unwrap_or(u32::MAX).max(1)),
+            (_, connections) => {
+                config.threads.min(of_segment(config.segment, connections.unwrap_or(u32::MAX)).max(1))
+            }
         };
         let config = Arc::new(EngineConfig { threads, ..config });
         let (reports_to, reports) = channel();
@@ -132,8 +151,6 @@ impl Engine {
             reports,
             shared,
             connected: 0,
-            transactions_max: None,
-            over: Arc::default(),
             poller: PollerChoice::Epoll,
             no_uring: None,
         };
@@ -194,19 +211,7 @@ impl Engine {
         OperationProgress(self.threads.iter().map(|handle| Arc::clone(&handle.watched)).collect())
     }
 
-    /// In each stage from now on all clients together begin no more than `count` transactions, if its plan does not end it
-    /// before.
-    pub fn limit_transactions(&mut self, count: Option<u64>) {
-        self.transactions_max = count;
-    }
-
-    /// The load of a stage that lasts as long as others ([`End::WithOthers`](dyno_results::spec::End)) is over once `over` is
-    /// set.
-    pub fn end_with(&mut self, over: Arc<AtomicBool>) {
-        self.over = over;
-    }
-
-    /// Sees to it that `clients` clients are connected and prepared, or as many connections of the pool as they can use;
+    /// Sees to it that this engine's part of `clients` clients is connected and prepared, or as many connections of the pool as they can use;
     /// those that were lost included. `progress` hears how many there are while new ones come.
     ///
     /// After an error the engine is of no further use.
@@ -217,7 +222,7 @@ impl Engine {
         progress: &mut dyn FnMut(u32),
     ) -> Result<(), EngineError> {
         let config = &self.shared.config;
-        let wanted = clients.min(config.connections.unwrap_or(u32::MAX));
+        let wanted = of_segment(config.segment, clients.min(config.connections.unwrap_or(u32::MAX)));
         let files = match &self.shared.route {
             Route::Wire(_) => 1,
             // The thread's own two beside those of its session.
@@ -255,19 +260,21 @@ impl Engine {
         Ok(())
     }
 
-    /// Runs a stage to its end, or until `stop` is set. Connects what clients it still needs first.
-    pub fn run_stage(
+    /// Runs a stage to its end, or until it is told to end before. Connects what clients it still needs first.
+    pub fn run_stage<'s>(
         &mut self,
         plan: &StageOrder,
-        stop: &AtomicBool,
+        signals: impl Into<Signals<'s>>,
         observe: &mut dyn FnMut(Observation),
     ) -> Result<StageOutcome, EngineError> {
         if self.shared.config.connections.is_some() && matches!(plan.arrivals, Arrivals::Open { .. }) {
             return Err(EngineError::OpenOverPool);
         }
-        self.connect(plan.clients_max(), stop, &mut |_| {})?;
+        let signals = signals.into();
+        self.connect(plan.clients_max(), signals.stop, &mut |_| {})?;
         let start_ns = now_ns() + nanoseconds(START_DELAY);
-        let left = self.transactions_max.map(|count| Arc::new(AtomicU64::new(count)));
+        let segment = self.shared.config.segment;
+        let left = plan.transactions_max.map(|count| Arc::new(AtomicU64::new(segment.of(count))));
         let arrivals = if self.is_blocking() { self.shared_arrivals(plan, start_ns) } else { None };
         self.command(&ThreadCommand::Run(StageStart {
             plan: *plan,
@@ -275,8 +282,9 @@ impl Engine {
             left,
             arrivals: arrivals.clone(),
         }));
-        let mut collector = Collector::new(plan.stage, start_ns, self.threads.len(), !self.is_blocking());
-        let collected = self.collect_stage(&mut collector, plan, start_ns, stop, observe);
+        let threads = (self.threads.len(), !self.is_blocking());
+        let mut collector = Collector::new((plan.stage, segment.generator()), start_ns, threads);
+        let collected = self.collect_stage(&mut collector, plan, start_ns, signals, observe);
         // Even if a thread broke: what the others measured is kept.
         collector.flush(true).into_iter().for_each(|interval| observe(Observation::Interval(interval)));
         collected?;
@@ -290,8 +298,9 @@ impl Engine {
 
     /// The arrivals of an open load whose clients have a thread each.
     fn shared_arrivals(&self, plan: &StageOrder, start_ns: u64) -> Option<Arc<Mutex<SharedArrivals>>> {
-        let gaps = self.shared.gaps(plan, 0);
-        let schedule = Schedule::new(&plan.arrivals, start_ns, plan.duration_ns(), 0, 1, gaps)?;
+        let config = EngineConfig { threads: 1, ..(*self.shared.config).clone() };
+        let share = Share::new(0, &config);
+        let schedule = Schedule::new(plan, start_ns, &share, self.shared.gaps(plan, &share))?;
         Some(Arc::new(Mutex::new(SharedArrivals::new(schedule))))
     }
 
@@ -300,22 +309,23 @@ impl Engine {
         collector: &mut Collector,
         plan: &StageOrder,
         start_ns: u64,
-        stop: &AtomicBool,
+        signals: Signals<'_>,
         observe: &mut dyn FnMut(Observation),
     ) -> Result<(), EngineError> {
         let (mut stopping, mut ending, mut not_cancelled) = (false, plan.end != End::WithOthers, false);
+        let is_set = |flag: Option<&AtomicBool>| flag.is_some_and(|flag| flag.load(Ordering::Relaxed));
         let config = &self.shared.config;
         let drain_ns = nanoseconds(config.drain_timeout);
         // When nothing more is waited for.
         let mut deadline_ns =
             plan.duration_ns().map_or(u64::MAX, |ns| (start_ns + ns).saturating_add(drain_ns));
         while !collector.is_finished() {
-            if !ending && self.over.load(Ordering::Relaxed) {
+            if !ending && is_set(signals.over) {
                 ending = true;
                 self.command(&ThreadCommand::End { stopped: false, at_ns: now_ns() });
                 deadline_ns = deadline_ns.min(now_ns().saturating_add(drain_ns));
             }
-            if !stopping && stop.load(Ordering::Relaxed) {
+            if !stopping && is_set(Some(signals.stop)) {
                 stopping = true;
                 self.command(&ThreadCommand::End { stopped: true, at_ns: now_ns() });
                 let drain_ns = nanoseconds(config.stopped_drain_timeout);

@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dyno_results::event::Distribution;
-use dyno_results::spec::Arrivals;
+use dyno_results::spec::{Arrivals, StageOrder};
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 
 use crate::clock::SECOND_NS;
+use crate::config::Share;
 
 /// Most arrivals that are counted by drawing each.
 const SKIPPED_ONE_BY_ONE: f64 = 100_000.0;
@@ -42,20 +43,14 @@ pub(crate) fn seeded_gaps(seed: u64) -> Gaps {
 }
 
 impl Schedule {
-    /// The share of thread `thread` of `threads`; `None` for a closed load.
+    /// A thread's share of the arrivals of an order; `None` for a closed load.
     ///
     /// Constant arrivals of several threads are set off against each other, so that together they are constant.
-    pub(crate) fn new(
-        arrivals: &Arrivals,
-        start_ns: u64,
-        duration_ns: Option<u64>,
-        thread: u32,
-        threads: u32,
-        gaps: Gaps,
-    ) -> Option<Self> {
-        let Arrivals::Open { rate_per_s, rate_end_per_s, distribution } = *arrivals else { return None };
-        let per_thread_ns = |rate_per_s: f64| rate_per_s / f64::from(threads) / SECOND_NS as f64;
-        let ramp_ns = duration_ns.filter(|ns| *ns > 0).map_or(f64::INFINITY, |ns| ns as f64);
+    pub(crate) fn new(order: &StageOrder, start_ns: u64, share: &Share, gaps: Gaps) -> Option<Self> {
+        let Arrivals::Open { rate_per_s, rate_end_per_s, distribution } = order.arrivals else { return None };
+        let threads = f64::from(share.of_threads());
+        let per_thread_ns = |rate_per_s: f64| rate_per_s / threads / SECOND_NS as f64;
+        let ramp_ns = order.duration_ns().filter(|ns| *ns > 0).map_or(f64::INFINITY, |ns| ns as f64);
         let mut schedule = Self {
             gaps,
             distribution,
@@ -67,7 +62,7 @@ impl Schedule {
         };
         match distribution {
             Distribution::Poisson => schedule.advance(),
-            Distribution::Constant => schedule.count = f64::from(thread) / f64::from(threads),
+            Distribution::Constant => schedule.count = f64::from(share.number()) / threads,
         }
         Some(schedule)
     }
@@ -234,23 +229,28 @@ impl Arriving {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use dyno_results::event::StageKind;
+    use dyno_results::spec::{End, Segment};
+
     use super::*;
+    use crate::config::EngineConfig;
 
     fn open(rate_per_s: f64, rate_end_per_s: f64, distribution: Distribution) -> Arrivals {
         Arrivals::Open { rate_per_s, rate_end_per_s, distribution }
     }
 
     fn arrivals_in(arrivals: &Arrivals, seconds: u64, thread: u32, threads: u32) -> Vec<u64> {
+        arrivals_of(arrivals, seconds, &Share::new(thread, &EngineConfig::new(threads)))
+    }
+
+    fn arrivals_of(arrivals: &Arrivals, seconds: u64, share: &Share) -> Vec<u64> {
         let end = 7 + seconds * SECOND_NS;
-        let mut schedule = Schedule::new(
-            arrivals,
-            7,
-            Some(seconds * SECOND_NS),
-            thread,
-            threads,
-            seeded_gaps(u64::from(thread)),
-        )
-        .unwrap();
+        let order =
+            StageOrder::new(StageKind::Hold, 1, *arrivals, End::Duration(Duration::from_secs(seconds)));
+        let gaps = seeded_gaps(u64::from(share.number()));
+        let mut schedule = Schedule::new(&order, 7, share, gaps).unwrap();
         let mut due = Vec::new();
         while schedule.due_ns() < end {
             due.push(schedule.due_ns());
@@ -266,6 +266,20 @@ mod tests {
         all.extend(arrivals_in(&arrivals, 1, 1, 2));
         all.sort_unstable();
         assert_eq!(all.len(), 10);
+        assert!(all.windows(2).all(|pair| (pair[1] - pair[0]).abs_diff(100_000_000) <= 1), "{all:?}");
+    }
+
+    #[test]
+    fn constant_arrivals_of_two_generators_with_two_threads_are_constant_together() {
+        let arrivals = open(10.0, 10.0, Distribution::Constant);
+        let mut all = Vec::new();
+        for generator in 0..2 {
+            let segment = Segment::new(generator, 2).unwrap();
+            let config = EngineConfig { segment, ..EngineConfig::new(2) };
+            (0..2).for_each(|thread| all.extend(arrivals_of(&arrivals, 2, &Share::new(thread, &config))));
+        }
+        all.sort_unstable();
+        assert_eq!(all.len(), 20);
         assert!(all.windows(2).all(|pair| (pair[1] - pair[0]).abs_diff(100_000_000) <= 1), "{all:?}");
     }
 
@@ -298,9 +312,10 @@ mod tests {
 
     #[test]
     fn late_work_is_counted() {
-        let mut schedule =
-            Schedule::new(&open(100.0, 100.0, Distribution::Constant), 0, None, 0, 1, seeded_gaps(0))
-                .unwrap();
+        let arrivals = open(100.0, 100.0, Distribution::Constant);
+        let order = StageOrder::new(StageKind::Hold, 1, arrivals, End::WithOthers);
+        let share = Share::new(0, &EngineConfig::new(1));
+        let mut schedule = Schedule::new(&order, 0, &share, seeded_gaps(0)).unwrap();
         assert_eq!(schedule.backlog(0), 0);
         let half = SECOND_NS / 2;
         assert!(schedule.backlog(half).abs_diff(50) <= 1);

@@ -66,10 +66,11 @@ pub(crate) struct LoadThread {
 
 impl Shared {
     /// A random stream of the arrivals of a stage, for the share of one thread.
-    pub(crate) fn gaps(&self, plan: &StageOrder, thread: u32) -> Gaps {
+    pub(crate) fn gaps(&self, plan: &StageOrder, share: &Share) -> Gaps {
         // A seed of its own for each thread and stage, apart from those of the clients.
-        let seed = self.config.seed ^ (u64::from(plan.stage) << 32 | u64::from(thread)) ^ 0x5ced_u64 << 48;
-        self.workload.gaps(thread, &plan.arrivals).unwrap_or_else(|| seeded_gaps(seed))
+        let seed =
+            self.config.seed ^ (u64::from(plan.stage) << 32 | u64::from(share.number())) ^ 0x5ced_u64 << 48;
+        self.workload.gaps(share.thread, &plan.arrivals).unwrap_or_else(|| seeded_gaps(seed))
     }
 }
 
@@ -256,10 +257,8 @@ impl LoadThread {
         let schedule = match arrivals {
             Some(queue) => Some(Arriving::Shared { queue, taken: None, counts_backlog: share.thread == 0 }),
             None => {
-                let gaps = self.shared.gaps(&plan, share.thread);
-                let duration_ns = plan.duration_ns();
-                Schedule::new(&plan.arrivals, start_ns, duration_ns, share.thread, share.threads, gaps)
-                    .map(Arriving::Own)
+                let gaps = self.shared.gaps(&plan, &share);
+                Schedule::new(&plan, start_ns, &share, gaps).map(Arriving::Own)
             }
         };
         let stage = Stage::new(plan, start_ns, left, schedule, self.load.sessions.len(), config.realtime);

@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 
 pub use self::definition::Definition;
 pub use self::load::{Arrivals, Course, End, LoadSpec, Ramp, Rungs};
-pub use self::order::StageOrder;
+pub use self::order::{Segment, StageOrder};
 pub use self::quantity::{Clients, Count, Quantity, Rate, Steps, Time, from_text};
 use crate::event::HookTime;
 

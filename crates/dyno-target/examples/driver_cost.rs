@@ -12,8 +12,7 @@ use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::{Engine, Observation};
 use dyno_engine::request::{Request, Statement};
 use dyno_engine::workload::{Answer, Client, ClientIdentity, StatementId, Step, TransactionType, Workload};
-use dyno_results::event::StageKind;
-use dyno_results::spec::{Arrivals, End, StageOrder};
+use dyno_results::spec::{End, StageOrder};
 use dyno_target::{Environment, Target};
 
 const ROWS: i64 = 10_000;
@@ -118,14 +117,7 @@ fn in_a_loop(library: &rusqlite::Connection) -> rusqlite::Result<f64> {
 
 /// The same through driver and engine, with one client.
 fn by_the_engine(engine: &mut Engine) -> Result<f64, Box<dyn Error>> {
-    let order = StageOrder {
-        stage: 0,
-        kind: StageKind::Hold,
-        clients: 1,
-        clients_end: 1,
-        arrivals: Arrivals::Closed { think_time: Duration::ZERO },
-        end: End::Duration(ROUND),
-    };
+    let order = StageOrder::closed(1, End::Duration(ROUND));
     let mut done = 0;
     let outcome = engine.run_stage(&order, &AtomicBool::new(false), &mut |observation| {
         if let Observation::Interval(interval) = observation {

@@ -15,8 +15,8 @@ use dyno_engine::engine::{Engine, Observation};
 use dyno_engine::error::EngineError;
 use dyno_engine::request::{Request, Statement};
 use dyno_engine::workload::{Answer, Client, ClientIdentity, StatementId, Step, TransactionType, Workload};
-use dyno_results::event::{Interval, StageKind};
-use dyno_results::spec::{Arrivals, End, StageOrder};
+use dyno_results::event::Interval;
+use dyno_results::spec::{End, StageOrder};
 use dyno_target::cause::Cause;
 use dyno_target::connection::QueryError;
 use dyno_target::inspect::{self, Statistics};
@@ -479,14 +479,7 @@ fn load(server: &ClickHouse, sql: &str, times: u64, limit: Option<Duration>) -> 
     let workload: Arc<dyn Workload> = Arc::new(Load { types, statements });
     let config = EngineConfig { statement_limit: limit, ..EngineConfig::new(2) };
     let mut engine = Engine::start(target(&server.url()).route().unwrap(), &workload, config).unwrap();
-    let order = StageOrder {
-        stage: 0,
-        kind: StageKind::Hold,
-        clients: 3,
-        clients_end: 3,
-        arrivals: Arrivals::Closed { think_time: Duration::ZERO },
-        end: End::TransactionsPerClient(times),
-    };
+    let order = StageOrder::closed(3, End::TransactionsPerClient(times));
     let mut intervals: Vec<Interval> = Vec::new();
     let mut observe = |observation| match observation {
         Observation::Interval(interval) => intervals.push(interval),

@@ -514,7 +514,7 @@ impl Client for Account {
 fn run(engine: &mut Engine, clients: u32, each: u64) -> (Vec<Interval>, Vec<String>) {
     let arrivals = Arrivals::Closed { think_time: Duration::ZERO };
     let end = End::TransactionsPerClient(each);
-    let order = StageOrder { stage: 0, kind: StageKind::Hold, clients, clients_end: clients, arrivals, end };
+    let order = StageOrder::new(StageKind::Hold, clients, arrivals, end);
     let (mut intervals, mut errors) = (Vec::new(), Vec::new());
     let outcome = engine.run_stage(&order, &AtomicBool::new(false), &mut |observation| match observation {
         Observation::Interval(interval) => intervals.push(interval),

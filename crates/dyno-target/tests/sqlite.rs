@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use dyno_engine::config::EngineConfig;
-use dyno_engine::engine::{Engine, Observation, StageOutcome};
+use dyno_engine::engine::{Engine, Observation, Signals, StageOutcome};
 use dyno_engine::error::EngineError;
 use dyno_engine::request::{QueryKind, Request, Statement};
 use dyno_engine::workload::{Answer, Client, ClientIdentity, StatementId, Step, TransactionType, Workload};
@@ -166,7 +166,7 @@ impl Client for Account {
 }
 
 fn order(clients: u32, arrivals: Arrivals, end: End) -> StageOrder {
-    StageOrder { stage: 0, kind: StageKind::Hold, clients, clients_end: clients, arrivals, end }
+    StageOrder::new(StageKind::Hold, clients, arrivals, end)
 }
 
 fn closed() -> Arrivals {
@@ -180,9 +180,13 @@ fn run(engine: &mut Engine, order: &StageOrder) -> (StageOutcome, Vec<Interval>)
 
 type Ran = (StageOutcome, Vec<Interval>, Vec<String>);
 
-fn run_until(engine: &mut Engine, order: &StageOrder, stop: &AtomicBool) -> Result<Ran, EngineError> {
+fn run_until<'s>(
+    engine: &mut Engine,
+    order: &StageOrder,
+    signals: impl Into<Signals<'s>>,
+) -> Result<Ran, EngineError> {
     let (mut intervals, mut errors) = (Vec::new(), Vec::new());
-    let outcome = engine.run_stage(order, stop, &mut |observation| match observation {
+    let outcome = engine.run_stage(order, signals, &mut |observation| match observation {
         Observation::Interval(interval) => intervals.push(interval),
         Observation::Error(error) => errors.push(error.to_string()),
         Observation::ThreadFinished { .. } => {}
@@ -305,15 +309,18 @@ fn a_load_that_others_end_is_over_when_they_are_however_long_a_statement_takes()
     let drain = Duration::from_millis(500);
     let config = EngineConfig { drain_timeout: drain, ..EngineConfig::new(1) };
     let mut engine = bank.engine("", What::Endless, config);
-    let over = Arc::new(AtomicBool::new(false));
-    engine.end_with(Arc::clone(&over));
+    let (stop, over) = (AtomicBool::new(false), AtomicBool::new(false));
     let began = std::time::Instant::now();
     let (outcome, _) = std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(Duration::from_millis(300));
             over.store(true, Ordering::Relaxed);
         });
-        run(&mut engine, &order(2, closed(), End::WithOthers))
+        let signals = Signals { stop: &stop, over: Some(&over) };
+        let (outcome, intervals, errors) =
+            run_until(&mut engine, &order(2, closed(), End::WithOthers), signals).unwrap();
+        assert!(errors.is_empty(), "{errors:?}");
+        (outcome, intervals)
     });
     // The statements were waited for afterwards, and then stopped.
     let load = Duration::from_secs_f64(outcome.seconds);

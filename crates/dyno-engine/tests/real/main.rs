@@ -9,5 +9,6 @@ mod mysql;
 mod open;
 mod poller;
 mod pool;
+mod segments;
 mod stages;
 mod told;

@@ -113,7 +113,7 @@ pub struct Ramp {
 }
 
 /// When transactions begin.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Arrivals {
     /// A client begins its next transaction when the last one was answered, after the think time.
     Closed { think_time: Duration },
@@ -123,7 +123,7 @@ pub enum Arrivals {
 }
 
 /// When a stage is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum End {
     Duration(Duration),
     /// Each client does this many transactions.

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::load::{Arrivals, End};
 use crate::event::StageKind;
 
-/// One stage of load.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// One stage of load: what all generators together are to do. Each does its [segment](Segment) of it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct StageOrder {
     /// The id that its intervals carry; 0 until it is announced.
     pub stage: u32,
@@ -17,13 +19,58 @@ pub struct StageOrder {
     pub clients_end: u32,
     pub arrivals: Arrivals,
     pub end: End,
+    /// All clients together begin at most so many transactions, if nothing ends the stage before.
+    pub transactions_max: Option<u64>,
+}
+
+/// The part of every order that is one load generator's: of the clients, of the rate, and of the transactions where their number is
+/// limited. A generator computes it from its own segment alone, and no client, random stream or arrival is another's, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Segment {
+    /// From 0.
+    generator: u32,
+    /// How many there are.
+    generators: u32,
+}
+
+impl Default for Segment {
+    /// The only one there is.
+    fn default() -> Self {
+        Self { generator: 0, generators: 1 }
+    }
+}
+
+impl Segment {
+    /// That of generator `generator`, counted from 0, of so many; `None` if there are not as many.
+    #[must_use]
+    pub fn new(generator: u32, generators: u32) -> Option<Self> {
+        (generator < generators).then_some(Self { generator, generators })
+    }
+
+    /// From 0.
+    #[must_use]
+    pub fn generator(self) -> u32 {
+        self.generator
+    }
+
+    /// How many generators there are.
+    #[must_use]
+    pub fn generators(self) -> u32 {
+        self.generators
+    }
+
+    /// How many of so many this generator has: every `generators`th, its own first.
+    #[must_use]
+    pub fn of(self, count: u64) -> u64 {
+        count.saturating_sub(u64::from(self.generator)).div_ceil(u64::from(self.generators))
+    }
 }
 
 impl StageOrder {
     /// As many clients from the beginning to the end.
     #[must_use]
     pub fn new(kind: StageKind, clients: u32, arrivals: Arrivals, end: End) -> Self {
-        Self { stage: 0, kind, clients, clients_end: clients, arrivals, end }
+        Self { stage: 0, kind, clients, clients_end: clients, arrivals, end, transactions_max: None }
     }
 
     /// A hold of a closed loop whose clients do not pause.
@@ -61,6 +108,44 @@ impl StageOrder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Distribution;
+
+    #[test]
+    fn segments_have_all_together_and_none_twice() {
+        for generators in 1..5 {
+            let of = |count: u64| -> Vec<u64> {
+                (0..generators).map(|at| Segment::new(at, generators).unwrap().of(count)).collect()
+            };
+            for count in 0..20 {
+                let parts = of(count);
+                assert_eq!(parts.iter().sum::<u64>(), count);
+                assert!(parts.iter().max().unwrap() - parts.iter().min().unwrap() <= 1, "{parts:?}");
+            }
+        }
+        assert_eq!((Segment::default().of(7), Segment::new(3, 3)), (7, None));
+    }
+
+    #[test]
+    fn an_order_is_a_message() {
+        let open =
+            Arrivals::Open { rate_per_s: 1.5, rate_end_per_s: 3.0, distribution: Distribution::Poisson };
+        let ends = [
+            End::Duration(Duration::from_nanos(1_500_000_001)),
+            End::TransactionsPerClient(u64::MAX),
+            End::WithOthers,
+        ];
+        for end in ends {
+            for arrivals in [open, Arrivals::Closed { think_time: Duration::from_nanos(1) }] {
+                let order = StageOrder {
+                    stage: 3,
+                    transactions_max: Some(9),
+                    ..StageOrder::new(StageKind::Ladder, 7, arrivals, end)
+                };
+                let sent = serde_json::to_string(&order).unwrap();
+                assert_eq!(serde_json::from_str::<StageOrder>(&sent).unwrap(), order, "{sent}");
+            }
+        }
+    }
 
     #[test]
     fn a_ramp_goes_from_its_first_to_its_last_count() {

@@ -1,6 +1,6 @@
 //! The ten tests as loads: what is counted is what was done, and what was done stands in the tables.
 
-use dyno_results::spec::{End, Protocol};
+use dyno_results::spec::{End, Protocol, Segment};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -8,9 +8,11 @@ use dyno_engine::config::{EngineConfig, OnLoss};
 use dyno_engine::workload::Workload;
 use dyno_target::product::Dialect;
 use dyno_test_servers::{MysqlProduct, MysqlSetup};
+use dyno_workload::pgbench::initialize::Initialization;
 use dyno_workload::sysbench::{
     Counters, Distribution, FatalErrors, IgnoredErrors, OnError, Options, Snapshot, Sysbench, Test,
 };
+use dyno_workload::tpcb::{Script, TpcB};
 
 use crate::database::{LONG, config, wait_until};
 use crate::server::{Seen, Server, assert_passed, load, load_until};
@@ -216,6 +218,50 @@ fn clients_of_random_points_keep_to_their_segment() {
         segments[segment.unwrap_or_else(|| panic!("{statement}")) as usize] += 1;
     }
     assert_eq!(segments, [20; 3]);
+}
+
+#[test]
+fn three_generators_send_what_one_sends() {
+    let Some(server) = Server::postgres() else { return };
+    // Of few ids that are drawn, no two are the same: no client waits for another, and none repeats a transaction.
+    let options =
+        Options { table_size: 10_000_000, distribution: Distribution::Uniform, ..Options::default() };
+    server.prepare(&Options { table_size: 0, ..options.clone() }).unwrap();
+    let tables = Initialization { scale: 2, ..Initialization::default() };
+    tables.run(&mut server.open(), false, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    server
+        .open()
+        .execute(&format!("ALTER DATABASE {} SET log_statement = 'all'", server.database()))
+        .unwrap();
+    let dialect = Dialect::of_wire(false);
+    let sysbench = |counters| -> Arc<dyn Workload> {
+        Arc::new(Sysbench::new(Test::ReadWrite, options.clone(), &dialect).with_counters(counters))
+    };
+    let tpcb = |_| -> Arc<dyn Workload> { Arc::new(TpcB::new(Script::TpcbLike, 2, &dialect)) };
+    let workloads: [&dyn Fn(Arc<Counters>) -> Arc<dyn Workload>; 2] = [&sysbench, &tpcb];
+    for workload in workloads {
+        let sent = |generators: u32, threads: u32| {
+            let logged_before = server.log().len();
+            let mut done = Vec::new();
+            for generator in 0..generators {
+                let segment = Segment::new(generator, generators).unwrap();
+                let config = EngineConfig { protocol: Protocol::Simple, seed: 5, segment, ..config(threads) };
+                let seen = load(&server, workload, 7, End::TransactionsPerClient(4), config);
+                assert_eq!((seen.retries, seen.failed, seen.unknown), (0, 0, 0), "{:?}", seen.errors);
+                done.push(seen.done);
+            }
+            let log = server.log().split_off(logged_before);
+            let mut statements: Vec<String> =
+                log.iter().filter_map(|line| Some(line.split_once("statement: ")?.1.to_owned())).collect();
+            statements.sort_unstable();
+            (done, statements)
+        };
+        let (one, expected) = sent(1, 2);
+        assert!(one == [28] && expected.len() >= 28 * 7, "{one:?}: {}", expected.len());
+        let (three, statements) = sent(3, 1);
+        assert_eq!(three, [12, 8, 8]);
+        assert_eq!(statements, expected);
+    }
 }
 
 #[test]

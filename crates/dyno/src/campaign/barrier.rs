@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use dyno_engine::engine::Signals;
+
 /// How often it is looked whether the user wants to stop.
 const STOP_LOOK: Duration = Duration::from_millis(50);
 
@@ -16,7 +18,7 @@ pub(super) struct Barrier {
     /// No stage is to begin any more, and none to go on. A flag, because the engine looks at one.
     cancelled: AtomicBool,
     /// All who have an end of their own have come to it.
-    finished: Arc<AtomicBool>,
+    finished: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -111,6 +113,11 @@ impl Participant<'_> {
         released && !self.cut.load(Ordering::Relaxed)
     }
 
+    /// What ends its stages before their plans do.
+    pub(super) fn signals(&self) -> Signals<'_> {
+        Signals { stop: &self.cut, over: Some(&self.barrier.finished) }
+    }
+
     /// Set once the barrier was cancelled, or another of the group has failed.
     pub(super) fn cancelled(&self) -> &AtomicBool {
         &self.cut
@@ -119,11 +126,6 @@ impl Participant<'_> {
     /// This one has failed: the others of its group end where they stand.
     pub(super) fn cut(&self) {
         self.cut.store(true, Ordering::Relaxed);
-    }
-
-    /// Set once all who have an end of their own have come to it.
-    pub(super) fn finished(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.barrier.finished)
     }
 }
 
@@ -222,10 +224,10 @@ mod tests {
             barrier.register(&group, false),
             barrier.register(&group, true),
         );
-        let finished = accompanying.finished();
+        let is_over = || accompanying.signals().over.unwrap().load(Ordering::Relaxed);
         drop(first);
-        assert!(!finished.load(Ordering::Relaxed));
+        assert!(!is_over());
         drop(second);
-        assert!(finished.load(Ordering::Relaxed) && !barrier.is_cancelled());
+        assert!(is_over() && !barrier.is_cancelled());
     }
 }

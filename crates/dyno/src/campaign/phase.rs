@@ -379,7 +379,6 @@ impl<'a> StreamRun<'a> {
             Some(engine) => engine,
             None => self.start_engine(context, server)?,
         };
-        engine.end_with(participant.finished());
         let subject = StageSubject {
             key: StageKey { stream: self.place, ..turn.clone() },
             series: &self.plan.name,

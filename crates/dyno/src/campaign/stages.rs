@@ -120,7 +120,7 @@ impl Stages {
         let mut observer = Observer::new(context, subject, id);
         let progress = engine.progress();
         let ran = telling_of_queries(context, subject.queries, &progress, id, || {
-            engine.run_stage(&order, end, &mut |observation| observer.see(observation))
+            engine.run_stage(&order, participant.signals(), &mut |observation| observer.see(observation))
         });
         let outcome = ran.as_ref().copied().unwrap_or_else(|_| observer.broken_off());
         context.stream.emit(Event::StageFinished(finished(id, &outcome)));
@@ -405,11 +405,13 @@ pub(crate) fn no_uring(why: &str) -> String {
 
 /// The stage as it is announced; its number is given when that is done.
 pub(crate) fn announced(subject: &StageSubject<'_>, order: &StageOrder, engine: &Engine) -> Stage {
-    let (planned_s, planned_transactions) = match order.end {
+    let (planned_s, of_clients) = match order.end {
         End::Duration(duration) => (Some(duration.as_secs_f64()), None),
         End::TransactionsPerClient(count) => (None, Some(count.saturating_mul(u64::from(order.clients)))),
         End::WithOthers => (None, None),
     };
+    // The most that can be counted stands for no end.
+    let planned_transactions = order.transactions_max.or(of_clients.filter(|count| *count != u64::MAX));
     let (arrival, rate_end_per_s) = match order.arrivals {
         Arrivals::Closed { think_time } => {
             (Arrival::Closed { think_time_ms: think_time.as_secs_f64() * 1e3 }, None)

@@ -55,8 +55,6 @@ pub(crate) struct LoadDescription {
     pub(crate) warm_up: Option<Duration>,
     /// The stage that is measured.
     pub(crate) order: StageOrder,
-    /// After so many of all clients together it ends, beside what the order says.
-    pub(crate) transactions: Option<u64>,
     /// As [`Stage::only_reads`], where the statements are not a user's own.
     pub(crate) only_reads: Option<bool>,
     /// What only the program knows.
@@ -121,10 +119,7 @@ impl LoadDescription {
             tables: TableOwner::User,
             queries: None,
         };
-        let stage = stages::announced(&subject, order, engine);
-        let planned = self.transactions.filter(|_| order.kind != StageKind::WarmUp);
-        let counted = stage.planned_transactions.filter(|count| *count != u64::MAX);
-        Stage { planned_transactions: planned.or(counted), ..stage }
+        stages::announced(&subject, order, engine)
     }
 }
 

@@ -47,7 +47,6 @@ pub(super) fn description(
         max_tries: load.tries_max,
         warm_up: None,
         order: options.order(),
-        transactions: None,
         only_reads: None,
         options: serde_json::json!({
             "scripts": scripts,

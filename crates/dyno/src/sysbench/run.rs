@@ -250,13 +250,12 @@ impl SysbenchRun<'_> {
             let seconds = settings.warmup.as_secs();
             self.context.console.notice(&format!("Warming up for {seconds} seconds...\n"));
             let end = End::Duration(settings.warmup);
-            let order = StageOrder { kind: StageKind::WarmUp, end, ..self.order() };
+            let order = StageOrder { kind: StageKind::WarmUp, end, transactions_max: None, ..self.order() };
             recording.run_stage(engine, order, &self.stop, &mut |seen| self.observe(seen))?;
         }
         // What a script asks before its first event is counted, as by sysbench.
         let base = if has_warm_up { self.counters.read() } else { Snapshot::default() };
         self.counters.restart_extremes();
-        engine.limit_transactions(settings.events);
         let start = Instant::now();
         beside(
             |end| self.watch(end, start, base),
@@ -276,7 +275,11 @@ impl SysbenchRun<'_> {
         let settings = &self.context.settings;
         let end = settings.time.map_or(End::TransactionsPerClient(u64::MAX), End::Duration);
         let arrivals = arrivals(settings.rate.map(f64::from));
-        StageOrder::new(StageKind::Hold, settings.threads.get(), arrivals, end)
+        let transactions_max = settings.events;
+        StageOrder {
+            transactions_max,
+            ..StageOrder::new(StageKind::Hold, settings.threads.get(), arrivals, end)
+        }
     }
 
     fn observe(&self, seen: &Observation) {

@@ -32,7 +32,6 @@ pub(super) fn description(run: &SysbenchRun<'_>, url: String) -> LoadDescription
         max_tries: None,
         warm_up: Some(settings.warmup),
         order: run.order(),
-        transactions: settings.events,
         only_reads: None,
         options: serde_json::json!({
             "test": run.series,
