@@ -175,14 +175,14 @@ export function duelReport(plan: Partial<DuelPlan> = {}): WrittenReport {
         advice: "",
       },
       {
-        code: "not-durable",
+        code: "durability-relaxed",
         severity: "doubt",
         ...subject("my"),
         evidence: "innodb_flush_log_at_trx_commit is 2: a crash loses the last second.",
         advice: "Set it to 1, or compare with synchronous_commit=off.",
       },
       {
-        code: "drift",
+        code: "noisy",
         severity: "doubt",
         ...subject("pg", "ingest"),
         evidence: "Throughput fell by 9% within the stage.",

@@ -96,7 +96,7 @@ test("a peak is where clients were as many, or the rate that was asked for", () 
 
 describe("findings", () => {
   const finding = (about: ReturnType<typeof subject>, severity: Finding["severity"] = "note"): Finding => ({
-    code: "x",
+    code: "noisy",
     severity,
     ...about,
     evidence: "",
@@ -240,7 +240,7 @@ test("a turn-about ramp is laid over its steps, with its saturations noted", () 
 
 test("doubts about a series are one note, where it begins", () => {
   const report = readReport(duelReport({ steps: 3 }));
-  const about = (code: string, severity: Finding["severity"]): Finding => ({
+  const about = (code: Finding["code"], severity: Finding["severity"]): Finding => ({
     code,
     severity,
     ...subject("pg", "ingest"),

@@ -246,7 +246,8 @@ fn differences(differences: &[Difference], sheet: &mut Sheet) {
     let mut code = None;
     for difference in differences {
         if code.replace(difference.code) != Some(difference.code) {
-            sheet.row(if difference.code == differences[0].code { "findings" } else { "" }, difference.code);
+            let label = if difference.code == differences[0].code { "findings" } else { "" };
+            sheet.row(label, difference.code.as_str());
         }
         let (word, paint) = severity(difference.severity);
         let series =

@@ -264,6 +264,7 @@ mod tests {
                 seconds: 1.0,
                 outcome: Outcome::Complete,
                 reason: None,
+                targets_lost: false,
             },
             targets: vec![Target {
                 name: HOSTILE.to_owned(),

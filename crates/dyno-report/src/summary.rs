@@ -85,9 +85,8 @@ fn lost(report: &Report, names: &TargetNames<'_>, sheet: &mut Sheet) {
         });
         let at = format::duration_s(lost.at_s);
         let reason = &lost.lost.reason;
-        // The line on the whole run may have said why already.
-        let said = report.run.reason.as_ref().is_some_and(|said| said.contains(reason));
-        let reason = if said { String::new() } else { format!(": {}", visible(reason)) };
+        // The line on the whole run has said why already.
+        let reason = if report.run.targets_lost { String::new() } else { format!(": {}", visible(reason)) };
         let text = format!("given up at {at}{during}{reason}");
         names.about(&lost.lost.target, sheet, |sheet| sheet.paragraph(label, &text, Paint::bad));
         label = "";

@@ -349,6 +349,7 @@ fn a_lost_target_is_told_first_and_the_other_goes_on() {
     let mut report = fold(&plan.events());
     report.run.outcome = Outcome::Incomplete;
     report.run.reason = Some(format!("my was given up: {}", report.lost[0].lost.reason));
+    report.run.targets_lost = true;
     let text = render(&report, None, Terminal::plain(120));
     assert_eq!(text.matches("Connection refused").count(), 1, "the reason is said once: {text}");
     assert!(text.contains("my  given up at 30 s in join (warm-up, 4 clients, closed loop)\n"), "{text}");

@@ -10,7 +10,7 @@ use dyno_report::terminal::Terminal;
 use dyno_results::document::{
     Costs, Estimate, Limit, Percentiles, QueryResult, Report, Saturation, SaturationSign,
 };
-use dyno_results::event::{Event, Finding, Outcome, Pool, Severity, Subject};
+use dyno_results::event::{Code, Event, Facts, Finding, Outcome, Pool, Severity, Subject};
 use dyno_results::fold::fold;
 use proptest::prelude::*;
 
@@ -632,10 +632,9 @@ proptest! {
     }
 }
 
-fn finding(severity: Severity, code: &str, about: Option<&str>, evidence: &str) -> Finding {
+fn finding(severity: Severity, code: Code, about: Option<&str>, evidence: &str) -> Finding {
     let subject = Subject { about: about.map(str::to_owned), ..Subject::default() };
-    let [code, evidence] = [code, evidence].map(str::to_owned);
-    Finding { code, severity, subject, evidence, advice: "repeat the run".to_owned() }
+    Finding::new((code, severity), subject, evidence.to_owned(), "repeat the run", Facts::default())
 }
 
 #[test]
@@ -644,13 +643,13 @@ fn a_summary_has_a_line_for_each_doubt_and_the_names_of_the_notes() {
         "the host was busy with other programs for most of the hold, which took away what the server needed";
     let mut report = fold(&Plan { ladder: vec![8], hold_s: 1, ..Plan::default() }.events());
     report.findings = vec![
-        finding(Severity::Note, "durable", None, "fsync is on"),
-        finding(Severity::Doubt, "noisy-host", Some("pg"), long),
-        finding(Severity::Note, "cached", None, "the data fit into the cache"),
-        finding(Severity::Doubt, "short", None, "the hold took 1 s"),
-        finding(Severity::Doubt, "noisy-host", Some("my"), long),
-        finding(Severity::Invalid, "data-check-failed", None, long),
-        finding(Severity::Note, "durable", Some("my"), "innodb_flush_log_at_trx_commit is 1"),
+        finding(Severity::Note, Code::Durable, None, "fsync is on"),
+        finding(Severity::Doubt, Code::NoisyHost, Some("pg"), long),
+        finding(Severity::Note, Code::Cached, None, "the data fit into the cache"),
+        finding(Severity::Doubt, Code::TooShort, None, "the hold took 1 s"),
+        finding(Severity::Doubt, Code::NoisyHost, Some("my"), long),
+        finding(Severity::Invalid, Code::DataCheckFailed, None, long),
+        finding(Severity::Note, Code::Durable, Some("my"), "innodb_flush_log_at_trx_commit is 1"),
     ];
     let text = render(&report, None, Terminal::plain(80));
     let lines: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("findings")).collect();
@@ -660,7 +659,7 @@ fn a_summary_has_a_line_for_each_doubt_and_the_names_of_the_notes() {
                                           server needed
                                           → repeat the run
               doubt    noisy-host         pg: the host was busy with o… (and 1 more)
-              doubt    short              the hold took 1 s
+              doubt    too-short          the hold took 1 s
               notes    durable, cached
               evidence and advice: dyno findings 2026-11-20-1
     command   dyno run
@@ -677,10 +676,22 @@ fn a_summary_has_a_line_for_each_doubt_and_the_names_of_the_notes() {
 
 #[test]
 fn what_a_reader_came_for_stands_last() {
-    for findings in [0, 1, 40] {
+    let doubts = [
+        Code::TooFewRepeats,
+        Code::PlanChanged,
+        Code::Incomplete,
+        Code::DurabilityOff,
+        Code::DriverBound,
+        Code::SharedHost,
+        Code::NoisyHost,
+        Code::PeakNotReached,
+        Code::PoolBound,
+        Code::TooShort,
+    ];
+    for findings in [0, 1, doubts.len()] {
         let mut report = fold(&Plan::default().events());
-        let codes = (0..findings).map(|number| format!("doubt-{number}"));
-        report.findings = codes.map(|code| finding(Severity::Doubt, &code, None, "so it is")).collect();
+        let codes = doubts.into_iter().take(findings);
+        report.findings = codes.map(|code| finding(Severity::Doubt, code, None, "so it is")).collect();
         let text = render(&report, None, Terminal::plain(80));
         let last: Vec<&str> = text.lines().rev().take(2).collect();
         assert!(last.iter().all(|line| line.starts_with("quote: ")), "{text}");

@@ -148,7 +148,12 @@ impl Run {
             };
             self.push(at_ms, Event::StageFinished(finished));
         }
-        let finished = Finished { outcome: Outcome::Complete, reason: None, seconds: f64::from(seconds) };
+        let finished = Finished {
+            outcome: Outcome::Complete,
+            reason: None,
+            targets_lost: false,
+            seconds: f64::from(seconds),
+        };
         self.push(at_ms, Event::Finished(finished));
     }
 }

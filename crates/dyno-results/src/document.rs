@@ -4,6 +4,7 @@
 //! described in `docs/json.md`; within a version fields are only added. Unknown is `null`.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,10 @@ use crate::{event, words};
 pub const SCHEMA: &str = "dyno.report/1";
 /// Reason given for a run that has no last event.
 pub const NOT_FINISHED: &str = "it was killed or is still going";
+
+/// With a time limit of so much or more, a statement may outlast the load without reaching it: then it is cancelled behind the
+/// load.
+pub(crate) const OUTLASTS: Duration = Duration::from_secs(10);
 
 /// The report of a run.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
@@ -107,7 +112,7 @@ impl Report {
             Event::Started(started) => {
                 let event::Started { run, dyno_version, started_at, command, spec, resolved, seed } =
                     started.clone();
-                let Run { seconds, outcome, reason, .. } = std::mem::take(&mut self.run);
+                let Run { seconds, outcome, reason, targets_lost, .. } = std::mem::take(&mut self.run);
                 self.run = Run {
                     name: run,
                     dyno_version,
@@ -119,6 +124,7 @@ impl Report {
                     seconds,
                     outcome,
                     reason,
+                    targets_lost,
                 };
             }
             Event::Target(target) => {
@@ -265,6 +271,14 @@ impl Report {
         stream(&self.run.resolved).or_else(|| stream(&self.run.spec))
     }
 
+    /// The same, where a statement of the stage can have reached it within the load. A longer one may outlast the load instead,
+    /// and is then cancelled behind it.
+    #[must_use]
+    pub fn time_limit_within(&self, result: &StageResult) -> Option<Time> {
+        let limit = self.time_limit(&result.stage.key)?;
+        (limit.0 < OUTLASTS || limit.0.as_secs_f64() < result.seconds).then_some(limit)
+    }
+
     #[must_use]
     pub fn stage(&self, id: u32) -> Option<&StageResult> {
         self.stages.iter().find(|result| result.stage.id == id)
@@ -336,6 +350,9 @@ pub struct Run {
     pub outcome: event::Outcome,
     /// Why it is incomplete; `None` if it is complete.
     pub reason: Option<String>,
+    /// As [`event::Finished::targets_lost`]: the reason then has those of [`Report::lost`].
+    #[serde(skip)]
+    pub targets_lost: bool,
 }
 
 impl Run {
@@ -343,6 +360,7 @@ impl Run {
     pub(crate) fn end(&mut self, finished: &event::Finished) {
         self.outcome = finished.outcome;
         self.reason.clone_from(&finished.reason);
+        self.targets_lost = finished.targets_lost;
     }
 
     /// The command as it can be pasted into a shell.

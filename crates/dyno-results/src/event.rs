@@ -12,6 +12,7 @@ use clap::ValueEnum;
 use schemars::JsonSchema;
 
 use crate::answer::{Decimals, Kind};
+pub use crate::finding::{Code, Fact, FactUnit, FactValue, Facts, Finding, Severity, Subject};
 use crate::latency::{Latency, add_to};
 use crate::plan::Plan;
 use crate::spec::RunSpec;
@@ -345,6 +346,13 @@ impl Data {
     pub fn bytes(&self) -> Option<u64> {
         let bytes = self.tables.iter().map(Table::bytes).sum::<Option<u64>>()?;
         (!self.tables.is_empty()).then_some(bytes)
+    }
+
+    /// The memory of the server's host, bytes, where the operating system can be taken to cache all its tables in it.
+    pub(crate) fn caching_memory(&self) -> Option<u64> {
+        const SHARE_CACHES: f64 = 0.8;
+        let tables = self.bytes()? as f64;
+        self.memory_bytes.filter(|memory| tables <= SHARE_CACHES * *memory as f64)
     }
 
     /// Whether both tell of the data of one workload on one target.
@@ -1068,69 +1076,6 @@ pub struct LogSyncs {
     pub after: f64,
 }
 
-/// How much a finding weighs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Severity {
-    Note,
-    Doubt,
-    Invalid,
-}
-
-/// A reason to trust the figures less, or a fact to know about them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Finding {
-    /// `shared-host`, ….
-    pub code: String,
-    /// How much it weighs.
-    pub severity: Severity,
-    #[serde(flatten)]
-    pub subject: Subject,
-    /// One sentence with the figures that decided it.
-    pub evidence: String,
-    /// What to do about it.
-    pub advice: String,
-}
-
-/// What a finding is about: each part narrows the one before it down, and none of them stands for the whole run.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Subject {
-    /// The target or the series in words, `pg/write`; `None` if it is about the whole run.
-    pub about: Option<String>,
-    /// The name of the system, or of the server if it is about all systems of that; `None` if there is no single one.
-    #[serde(default)]
-    pub target: Option<String>,
-    /// The name of the system; `None` if there is no single one.
-    #[serde(default)]
-    pub system: Option<String>,
-    /// The name of the server, with all its systems; `None` if it is not about one.
-    #[serde(default)]
-    pub server: Option<String>,
-    /// The name of the series; `None` if there is no single one.
-    #[serde(default)]
-    pub series: Option<String>,
-    /// Id of the stage; `None` if there is no single one.
-    #[serde(default)]
-    pub stage: Option<u32>,
-}
-
-impl Subject {
-    #[must_use]
-    pub fn of_system(name: &str) -> Self {
-        Self { system: Some(name.to_owned()), ..Self::named(name) }
-    }
-
-    /// Of all systems that are on a server.
-    #[must_use]
-    pub fn of_server(name: &str) -> Self {
-        Self { server: Some(name.to_owned()), ..Self::named(name) }
-    }
-
-    fn named(name: &str) -> Self {
-        Self { about: Some(name.to_owned()), target: Some(name.to_owned()), ..Self::default() }
-    }
-}
-
 /// Something that a reader should know and that is no measurement: the text of an error, a ladder that was cut, ….
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Notice {
@@ -1158,5 +1103,8 @@ pub struct Finished {
     pub outcome: Outcome,
     /// Why it ended early.
     pub reason: Option<String>,
+    /// Nothing is missing but what lost targets did not do.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub targets_lost: bool,
     pub seconds: f64,
 }

@@ -1,4 +1,5 @@
-//! Judges a run: how far its numbers can be believed, and why. One rule a file, a table of rules, no state.
+//! Judges a run: how far its numbers can be believed, and why. One rule a file, no state; the table of their codes is in
+//! `finding.rs`.
 //!
 //! A rule is a pure function of the report without its timelines, so that an old run can be judged again and a long one
 //! while it goes. Where its evidence is missing a rule stays silent or says so; it never guesses. Codes, thresholds and
@@ -33,75 +34,88 @@ mod stats_missing;
 mod too_short;
 mod unpaired;
 
+use std::collections::HashMap;
+
+use self::When::{Always, AtTheEnd};
 pub use self::data_check::{DATA_AFTER_LOAD, DATA_UNKNOWN};
 pub use self::durability::only_reads;
-pub use self::errors::{OUTLASTED, OUTLASTS};
-pub(crate) use self::noisy_host::CODE as NOISY_HOST;
+pub use self::errors::OUTLASTED;
 use crate::document::Report;
-use crate::event::Finding;
+use crate::event::{Code, Finding, Severity};
+use crate::finding::Scope;
 
-/// A rule: what it finds in a report.
-type Rule = fn(&Report) -> Vec<Finding>;
+/// What a rule finds in a report.
+type Judge = fn(&Report) -> Vec<Finding>;
+
+/// When a rule may speak.
+#[derive(Clone, Copy, PartialEq)]
+enum When {
+    Always,
+    /// What it tells may still change while a run goes on.
+    AtTheEnd,
+}
 
 /// Every rule, in the order in which findings of equal weight are shown.
-const RULES: &[Rule] = &[
-    data_check::judge,
-    answers::judge,
-    plan_changed::judge,
-    incomplete::judge,
-    restarted::judge,
-    errors::judge,
-    no_work::judge,
-    durability::judge,
-    driver_bound::judge,
-    shared_host::judge,
-    noisy_host::judge,
-    noisy_host::judge_unknown,
-    peak_not_reached::judge,
-    rate_not_met::judge,
-    pool_bound::judge,
-    unpaired::judge,
-    noisy::judge,
-    too_short::judge,
-    contention::judge,
-    cached::judge,
-    cold_not_cold::judge,
-    spilling::judge,
-    stats_missing::judge,
-    index_missing::judge,
-    saturated::judge,
-    closed_loop::judge,
-    settings_changed::judge,
-];
-
-/// Rules that tell of what may still come while a run goes on.
-const OF_THE_END: &[Rule] = &[
-    answers::judge,
-    noisy_host::judge_unknown,
-    peak_not_reached::judge,
-    unpaired::judge,
-    noisy::judge,
-    too_short::judge,
+const JUDGES: &[(When, Judge)] = &[
+    (Always, data_check::judge),
+    (AtTheEnd, answers::judge),
+    (Always, plan_changed::judge),
+    (Always, incomplete::judge),
+    (Always, restarted::judge),
+    (Always, errors::judge),
+    (Always, no_work::judge),
+    (Always, durability::judge),
+    (Always, driver_bound::judge),
+    (Always, shared_host::judge),
+    (Always, noisy_host::judge),
+    (AtTheEnd, noisy_host::judge_unknown),
+    (AtTheEnd, peak_not_reached::judge),
+    (Always, rate_not_met::judge),
+    (Always, pool_bound::judge),
+    (AtTheEnd, unpaired::judge),
+    (AtTheEnd, noisy::judge),
+    (AtTheEnd, too_short::judge),
+    (Always, contention::judge),
+    (Always, cached::judge),
+    (Always, cold_not_cold::judge),
+    (Always, spilling::judge),
+    (Always, stats_missing::judge),
+    (Always, index_missing::judge),
+    (Always, saturated::judge),
+    (Always, closed_loop::judge),
+    (Always, settings_changed::judge),
 ];
 
 /// Findings of a run that goes on, the gravest first: what only its end can tell is left out.
 #[must_use]
 pub fn judge_so_far(report: &Report) -> Vec<Finding> {
-    let of_the_end = |rule: &Rule| OF_THE_END.iter().any(|other| std::ptr::fn_addr_eq(*other, *rule));
-    by(RULES.iter().filter(|rule| !of_the_end(rule)), report)
+    by(JUDGES.iter().filter(|(when, _)| *when == Always), report)
 }
 
 /// All findings of a run, the gravest first. Findings that the report already holds play no part. A run that is
 /// about to end is judged by its [`report_ending`](crate::fold::Fold::report_ending): otherwise it counts as killed.
 #[must_use]
 pub fn judge(report: &Report) -> Vec<Finding> {
-    by(RULES.iter(), report)
+    by(JUDGES.iter(), report)
 }
 
-fn by<'a>(rules: impl Iterator<Item = &'a Rule>, report: &Report) -> Vec<Finding> {
+fn by<'a>(judges: impl Iterator<Item = &'a (When, Judge)>, report: &Report) -> Vec<Finding> {
     let mut findings: Vec<Finding> =
-        rules.flat_map(|rule| gathered::of_servers(report, rule(report))).collect();
+        judges.flat_map(|(_, judge)| gathered::of_servers(report, judge(report))).collect();
+    debug_assert!(
+        findings.iter().all(|finding| finding.is_of(Scope::Run)),
+        "no rule for one of {findings:?}"
+    );
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    let mut advices: HashMap<(Code, Severity), Vec<String>> = HashMap::new();
+    for finding in &mut findings {
+        let known = advices.entry((finding.code, finding.severity)).or_default();
+        let place = known.iter().position(|advice| *advice == finding.advice);
+        finding.remedy = place.unwrap_or(known.len()) as u32;
+        if place.is_none() {
+            known.push(finding.advice.clone());
+        }
+    }
     findings
 }
 

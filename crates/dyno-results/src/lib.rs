@@ -7,6 +7,7 @@ pub mod comparison;
 pub mod decimate;
 pub mod document;
 pub mod event;
+mod finding;
 pub mod fnv1a;
 pub mod fold;
 pub mod format;
@@ -33,3 +34,6 @@ mod fixture;
 #[cfg(test)]
 #[path = "tests/schema.rs"]
 mod schema;
+#[cfg(test)]
+#[path = "tests/texts.rs"]
+mod texts;

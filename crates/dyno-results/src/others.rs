@@ -2,6 +2,7 @@
 //! its hypervisor (steal). One answer for findings, causes of a saturation and what is quoted.
 
 use crate::document::StageResult;
+use crate::finding::Facts;
 use crate::format;
 use crate::words::list;
 
@@ -56,7 +57,7 @@ impl Others {
     }
 
     /// `other programs took 64% and other machines took 3% (steal) of the 2 processors of the server's host; 1% was idle`
-    pub(crate) fn words(&self, machine: &str) -> String {
+    pub(crate) fn words(&self, machine: &str, facts: &mut Facts) -> String {
         let processors = match self.cpus {
             Some(1.0) => "the processor".to_owned(),
             Some(cpus) => format!("the {} processors", format::cores(cpus)),
@@ -64,12 +65,13 @@ impl Others {
         };
         let programs = self.taken - self.steal;
         let took = [
-            (programs >= TOLD_MIN).then(|| format!("other programs took {}", format::share(programs))),
+            (programs >= TOLD_MIN)
+                .then(|| format!("other programs took {}", facts.share("others", programs))),
             (self.steal >= TOLD_MIN)
-                .then(|| format!("other machines took {} (steal)", format::share(self.steal))),
+                .then(|| format!("other machines took {} (steal)", facts.share("steal", self.steal))),
         ];
         let took = list(&took.into_iter().flatten().collect::<Vec<_>>());
-        let idle = self.idle.map(|idle| format!("; {} was idle", format::share(idle.max(0.0))));
+        let idle = self.idle.map(|idle| format!("; {} was idle", facts.share("idle", idle.max(0.0))));
         format!("{took} of {processors} of {machine}{}", idle.unwrap_or_default())
     }
 }

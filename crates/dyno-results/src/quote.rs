@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::document::{Estimate, Report, Series, StageResult, is_known_within_two};
-use crate::event::{Severity, StageKind};
+use crate::event::{Code, Severity, StageKind};
 use crate::format;
 use crate::headline::is_best_of_several;
-use crate::judge::{NOISY_HOST, evidence::load_words};
+use crate::judge::evidence::load_words;
 use crate::passes::Passes;
 use crate::words::{distinct, list};
 
@@ -120,7 +120,7 @@ fn repeated(results: &[&StageResult]) -> String {
 fn beside_others(report: &Report, series: &Series) -> String {
     let mut doubts = report.findings_of(series).filter(|finding| finding.severity == Severity::Doubt);
     let share = series.headline.as_ref().and_then(|headline| headline.cpu_taken_share);
-    match share.filter(|_| doubts.any(|finding| finding.code == NOISY_HOST)) {
+    match share.filter(|_| doubts.any(|finding| finding.code == Code::NoisyHost)) {
         Some(share) => format!(", while others took {} of the processors", format::share(share)),
         None => String::new(),
     }

@@ -131,7 +131,7 @@ impl Doubts {
     pub(crate) fn of(report: &Report) -> Self {
         let codes = |severity: Severity| {
             let of_severity = report.findings.iter().filter(|finding| finding.severity == severity);
-            distinct(of_severity.map(|finding| finding.code.clone()))
+            distinct(of_severity.map(|finding| finding.code.as_str().to_owned()))
         };
         Self {
             invalid: codes(Severity::Invalid),

@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dyno_results::event::{
-    Arrival, Check, Cold, Data, Distribution, EarlierTime, Embedded, Event, Finding, Finished, Hook,
-    HookTime, Host, Interval, LogSyncs, NotDone, Notice, Outcome, Pool, PrepareStep, Queries, QueriesRunning,
-    RunningQuery, Sample, ServerChanged, Setting, SettingFacts, Settings, Severity, Stage, StageFinished,
-    StageKey, StageKind, Stamped, Started, Subject, Table, Target, TargetLost, TypeInterval,
+    Arrival, Check, Code, Cold, Data, Distribution, EarlierTime, Embedded, Event, Fact, FactUnit, FactValue,
+    Facts, Finding, Finished, Hook, HookTime, Host, Interval, LogSyncs, NotDone, Notice, Outcome, Pool,
+    PrepareStep, Queries, QueriesRunning, RunningQuery, Sample, ServerChanged, Setting, SettingFacts,
+    Settings, Severity, Stage, StageFinished, StageKey, StageKind, Stamped, Started, Subject, Table, Target,
+    TargetLost, TypeInterval,
 };
 use dyno_results::latency::Latency;
 use dyno_results::plan::{Plan, PlanNode};
@@ -168,7 +169,7 @@ fn every_event() -> Vec<Event> {
         }),
         Event::LogSyncs(LogSyncs { target: text(), before: 1.0, after: 2.0 }),
         Event::Finding(Finding {
-            code: text(),
+            code: Code::SharedHost,
             severity: Severity::Note,
             subject: Subject {
                 about: some(),
@@ -178,11 +179,21 @@ fn every_event() -> Vec<Event> {
                 series: some(),
                 stage: Some(0),
             },
+            facts: Facts(vec![
+                Fact { measure: "x".into(), value: FactValue::Figure { value: 1.0, unit: FactUnit::S } },
+                Fact { measure: "x".into(), value: FactValue::Name { text: text() } },
+            ]),
             evidence: text(),
             advice: text(),
+            remedy: 1,
         }),
         Event::Notice(Notice { target: some(), stage: Some(0), text: text() }),
-        Event::Finished(Finished { outcome: Outcome::Complete, reason: some(), seconds: 1.0 }),
+        Event::Finished(Finished {
+            outcome: Outcome::Complete,
+            reason: some(),
+            targets_lost: true,
+            seconds: 1.0,
+        }),
     ]
 }
 

@@ -5,7 +5,7 @@ use dyno_results::comparison::{
     Verdict,
 };
 use dyno_results::document::SpeedUp;
-use dyno_results::event::StageKind;
+use dyno_results::event::{Code, StageKind};
 
 use super::*;
 
@@ -142,7 +142,7 @@ fn two() -> Comparison {
 
 fn difference(aspect: &'static str, severity: Severity, text: &str) -> Difference {
     Difference {
-        code: "not-comparable",
+        code: Code::NotComparable,
         aspect,
         severity,
         series: None,

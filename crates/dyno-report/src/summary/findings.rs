@@ -12,7 +12,7 @@ const NOTES: &str = "notes";
 
 /// All of them, with evidence and advice.
 pub(super) fn in_full(findings: &[Finding], sheet: &mut Sheet) {
-    let groups = groups(findings, |one, other| (&one.code, &one.advice) == (&other.code, &other.advice));
+    let groups = groups(findings, |one, other| (one.code, one.remedy) == (other.code, other.remedy));
     let columns = Columns::of(&groups);
     let mut label = begin(findings, sheet);
     for group in &groups {
@@ -33,7 +33,7 @@ pub(super) fn in_short(findings: &[Finding], run: &str, sheet: &mut Sheet) {
         }
     }
     if !notes.is_empty() {
-        let names: Vec<_> = notes.iter().map(|group| visible(&group.first.code)).collect();
+        let names: Vec<_> = notes.iter().map(|group| group.first.code.as_str()).collect();
         sheet.begin_lead(&sheet.paint.faint(NOTES), columns.severity.max(NOTES.len() + 2));
         sheet.paragraph(std::mem::take(&mut label), &names.join(", "), uncoloured);
         sheet.end_lead();
@@ -90,7 +90,7 @@ impl Columns {
         let widest = |of: fn(&Group<'_>) -> usize| groups.iter().map(of).max().map_or(0, |width| width + 2);
         Self {
             severity: widest(|group| severity(group.severity()).0.len()),
-            code: widest(|group| width(&visible(&group.first.code))),
+            code: widest(|group| width(group.first.code.as_str())),
         }
     }
 
@@ -101,7 +101,7 @@ impl Columns {
     /// `doubt    shared-host`
     fn head(&self, group: &Group<'_>, paint: Paint) -> String {
         let (word, painted) = severity(group.severity());
-        format!("{}{}", painted(paint, &pad_end(word, self.severity)), visible(&group.first.code))
+        format!("{}{}", painted(paint, &pad_end(word, self.severity)), group.first.code.as_str())
     }
 }
 

@@ -5,8 +5,9 @@ mod load;
 mod scene;
 
 use dyno_results::event::{
-    Arrival, Check, Distribution, Event, Finding, Finished, Hook, HookTime, Notice, Outcome, PrepareStep,
-    Sample, Severity, Stage, StageFinished, StageKey, StageKind, Stamped, Started, Subject, TargetLost,
+    Arrival, Check, Code, Distribution, Event, Facts, Finding, Finished, Hook, HookTime, Notice, Outcome,
+    PrepareStep, Sample, Severity, Stage, StageFinished, StageKey, StageKind, Stamped, Started, Subject,
+    TargetLost,
 };
 
 use self::load::Load;
@@ -88,6 +89,7 @@ impl Plan {
         let finished = Finished {
             outcome: Outcome::Incomplete,
             reason: Some("stopped by Ctrl-C".to_owned()),
+            targets_lost: false,
             seconds: f64::from(stop_after_s),
         };
         events.push(Stamped { seq: events.len() as u64, at_ms: stop_ms, event: Event::Finished(finished) });
@@ -342,28 +344,33 @@ impl Script<'_> {
         }
         let findings = [
             (
-                "durable",
+                Code::Durable,
                 Severity::Note,
                 "fsync, synchronous_commit and full_page_writes are on",
                 "nothing to do",
             ),
             (
-                "shared-host",
+                Code::SharedHost,
                 Severity::Doubt,
                 "driver and server share 2 cores; the driver took 34% of them",
                 "run the driver on another host to see what the server can do alone",
             ),
         ];
         for (code, severity, evidence, advice) in findings {
-            self.push(Event::Finding(Finding {
-                code: code.to_owned(),
-                severity,
-                subject: Subject::default(),
-                evidence: self.outside(evidence),
-                advice: advice.to_owned(),
-            }));
+            self.push(Event::Finding(Finding::new(
+                (code, severity),
+                Subject::default(),
+                self.outside(evidence),
+                advice,
+                Facts::default(),
+            )));
         }
         let seconds = self.at_ms as f64 / 1e3;
-        self.push(Event::Finished(Finished { outcome: Outcome::Complete, reason: None, seconds }));
+        self.push(Event::Finished(Finished {
+            outcome: Outcome::Complete,
+            reason: None,
+            targets_lost: false,
+            seconds,
+        }));
     }
 }

@@ -15,11 +15,9 @@ mod trust;
 use super::document::Difference;
 use super::sections::SharedParts;
 use super::side::{Member, Side};
-use crate::event::{Finding, Severity, Subject};
+use crate::event::{Code, Fact, FactValue, Facts, Finding, Severity, Subject};
+use crate::finding::Scope;
 use crate::words::{distinct, list};
-
-/// The finding that all but plans make.
-const NOT_COMPARABLE: &str = "not-comparable";
 
 /// What a comparison of the thing comes to where it differs.
 struct Aspect {
@@ -41,17 +39,17 @@ pub(super) fn differences(sides: &[Side], shared: &[SharedParts<'_>]) -> Vec<Dif
 }
 
 pub(super) fn finding(difference: &Difference) -> Finding {
-    Finding {
-        code: difference.code.to_owned(),
-        severity: difference.severity,
-        subject: Subject {
-            about: difference.series.clone(),
-            series: difference.series.clone(),
-            ..Subject::default()
-        },
-        evidence: difference.text.clone(),
-        advice: difference.advice.to_owned(),
-    }
+    let values = difference.values.iter().flatten().map(|value| Fact {
+        measure: difference.aspect.into(),
+        value: FactValue::Name { text: value.clone() },
+    });
+    let subject =
+        Subject { about: difference.series.clone(), series: difference.series.clone(), ..Subject::default() };
+    let rule = (difference.code, difference.severity);
+    let finding =
+        Finding::new(rule, subject, difference.text.clone(), difference.advice, Facts(values.collect()));
+    debug_assert!(finding.is_of(Scope::Comparison), "no rule for {finding:?}");
+    finding
 }
 
 /// A text for each side: `8`, or `8 and 16` where its own runs differ. `None` where none of them knows.
@@ -112,7 +110,7 @@ fn told(sides: &[Side], aspect: &Aspect, values: Vec<Option<String>>) -> Differe
     let groups: Vec<String> =
         groups.iter().map(|(value, names)| format!("{value} ({})", names.join(", "))).collect();
     Difference {
-        code: NOT_COMPARABLE,
+        code: Code::NotComparable,
         aspect: aspect.name,
         severity: aspect.severity,
         series: None,

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::document::SpeedUp;
-use crate::event::{Finding, Severity, StageKind};
+use crate::event::{Code, Finding, Severity, StageKind};
 
 /// Name and version of the document's JSON form.
 pub const SCHEMA: &str = "dyno.comparison/1";
@@ -263,7 +263,7 @@ pub struct Absent {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Difference {
     /// Of its finding: `not-comparable`, or `plan-changed`.
-    pub code: &'static str,
+    pub code: Code,
     /// `durability`, `scale`, `processors`, …
     pub aspect: &'static str,
     /// How much it weighs.

@@ -3,9 +3,10 @@
 use super::evidence::series_subject;
 use crate::answer::AS_RECORDED;
 use crate::document::{Passes, QueryTimes, Report, Series};
-use crate::event::{Check, Finding, Severity};
+use crate::event::{Check, Code, Finding, Severity};
+use crate::finding::Facts;
 use crate::passes::{PASSES_MIN, had_same_work_as};
-use crate::words::{clause, distinct, first_few, list};
+use crate::words::{clause, distinct, first_few};
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     let of_series = |series: &Series| {
@@ -25,36 +26,37 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
 fn finding(
     report: &Report,
     series: &Series,
-    (code, severity): (&str, Severity),
-    texts: [String; 2],
+    (code, severity): (Code, Severity),
+    (facts, evidence, advice): (Facts, String, String),
 ) -> Finding {
-    let [evidence, advice] = texts;
-    Finding { code: code.to_owned(), severity, subject: series_subject(report, series), evidence, advice }
+    Finding::new((code, severity), series_subject(report, series), evidence, advice, facts)
 }
 
 fn differs(report: &Report, series: &Series, passes: &Passes) -> Option<Finding> {
-    let mut differing: Vec<String> = passes
-        .queries
-        .iter()
-        .filter_map(|query| Some(format!("{}: {}", query.query, query.differs.as_ref()?)))
-        .collect();
+    let mut facts = Facts::default();
+    let mut differing: Vec<String> = Vec::new();
+    for query in &passes.queries {
+        let Some(why) = &query.differs else { continue };
+        differing.push(format!("{}: {why}", facts.name("query", &query.query)));
+    }
     if differing.is_empty() {
         // Of queries that returned nothing only the check knows.
-        differing.extend(recorded_check(report, series, Some(false)));
+        differing.extend(recorded_check(report, series, Some(false), &mut facts));
     }
     (!differing.is_empty()).then(|| {
         let evidence = first_few(&differing);
         let advice =
             "do not use the times of these queries: look at the data and at the product's known errors"
                 .to_owned();
-        finding(report, series, ("answer-differs", Severity::Invalid), [evidence, advice])
+        finding(report, series, (Code::AnswerDiffers, Severity::Invalid), (facts, evidence, advice))
     })
 }
 
 fn varies(report: &Report, series: &Series, passes: &Passes) -> Option<Finding> {
+    let mut facts = Facts::default();
     let told = |query: &QueryTimes| {
         let why = query.varies.as_ref().filter(|_| query.differs.is_none())?;
-        Some(format!("{}: {why}", query.query))
+        Some(format!("{}: {why}", facts.name("query", &query.query)))
     };
     let varying: Vec<String> = passes.queries.iter().filter_map(told).collect();
     (!varying.is_empty()).then(|| {
@@ -65,7 +67,7 @@ fn varies(report: &Report, series: &Series, passes: &Passes) -> Option<Finding> 
         let advice =
             "the times stand; give the query an order without ties to have all of its answer compared"
                 .to_owned();
-        finding(report, series, ("answer-varies", Severity::Note), [evidence, advice])
+        finding(report, series, (Code::AnswerVaries, Severity::Note), (facts, evidence, advice))
     })
 }
 
@@ -80,9 +82,16 @@ pub(super) fn is_of(check: &Check, series: &Series) -> bool {
 }
 
 /// What the comparison with recorded answers says, where that is how it ended.
-fn recorded_check(report: &Report, series: &Series, passed: Option<bool>) -> Option<String> {
+fn recorded_check(
+    report: &Report,
+    series: &Series,
+    passed: Option<bool>,
+    facts: &mut Facts,
+) -> Option<String> {
     let is_it = |check: &&Check| is_of(check, series) && check.name == AS_RECORDED && check.passed == passed;
-    report.checks.iter().find(is_it).map(|check| clause(&check.detail).to_owned())
+    let check = report.checks.iter().find(is_it)?;
+    facts.name("check", &check.name);
+    Some(clause(&check.detail).to_owned())
 }
 
 fn not_validated(report: &Report, series: &Series, passes: &Passes) -> Option<Finding> {
@@ -90,7 +99,9 @@ fn not_validated(report: &Report, series: &Series, passes: &Passes) -> Option<Fi
         |query: &&QueryTimes| query.validated.is_some() || query.compared || query.median_s.is_none();
     let without: Vec<&str> =
         passes.queries.iter().filter(|it| !is_looked_at(it)).map(|it| it.query.as_str()).collect();
-    let not_made = recorded_check(report, series, None);
+    let mut facts = Facts::default();
+    let not_made = recorded_check(report, series, None, &mut facts);
+    facts.names("query", &without);
     let of = match without.as_slice() {
         [] => String::new(),
         all if all.len() == passes.queries.len() => "no answer was compared".to_owned(),
@@ -101,18 +112,18 @@ fn not_validated(report: &Report, series: &Series, passes: &Passes) -> Option<Fi
     };
     let of = (!of.is_empty())
         .then(|| format!("{of} with one that is known to be right, nor with that of another target"));
-    let others = of.is_some().then(|| had_other_work(report, series)).flatten();
+    let others = of.is_some().then(|| had_other_work(report, series, &mut facts)).flatten();
     let evidence: Vec<String> = not_made.into_iter().chain(of).chain(others).collect();
     (!evidence.is_empty()).then(|| {
         let advice = "run beside another target, or compare with the answers of an earlier run (--record FILE, then --answers \
                       FILE); tpch has known ones at --scale 1 with --parameters validation";
-        let texts = [evidence.join("; "), advice.to_owned()];
-        finding(report, series, ("not-validated", Severity::Note), texts)
+        let told = (facts, evidence.join("; "), advice.to_owned());
+        finding(report, series, (Code::NotValidated, Severity::Note), told)
     })
 }
 
 /// Why answers of the same series of other targets are not compared with: their data are others.
-fn had_other_work(report: &Report, series: &Series) -> Option<String> {
+fn had_other_work(report: &Report, series: &Series, facts: &mut Facts) -> Option<String> {
     let of_others = report.answers.iter().filter(|it| it.series == series.name && it.target != series.target);
     let targets = distinct(of_others.map(|it| it.target.as_str()));
     let other_work: Vec<&str> =
@@ -120,7 +131,7 @@ fn had_other_work(report: &Report, series: &Series) -> Option<String> {
     (!other_work.is_empty()).then(|| {
         format!(
             "not with those of {}: the data differ, because other work was done on them before",
-            list(&other_work)
+            facts.names("system", &other_work)
         )
     })
 }
@@ -129,9 +140,11 @@ fn few(report: &Report, series: &Series, passes: &Passes) -> Option<Finding> {
     let is_whole = |id: &&u32| report.stage(**id).is_some_and(|pass| pass.complete);
     let count = passes.stages.iter().filter(is_whole).count();
     (count < PASSES_MIN).then(|| {
-        let counted = if count == 1 { "1 pass".to_owned() } else { format!("{count} passes") };
+        let mut facts = Facts::default();
+        let noun = if count == 1 { "pass" } else { "passes" };
+        let counted = format!("{} {noun}", facts.count("passes", count as u64));
         let evidence = format!("the times are of {counted}: how well their median is known cannot be said");
         let advice = format!("measure at least {PASSES_MIN} passes: --repeat {PASSES_MIN}");
-        finding(report, series, ("too-few-repeats", Severity::Doubt), [evidence, advice])
+        finding(report, series, (Code::TooFewRepeats, Severity::Doubt), (facts, evidence, advice))
     })
 }

@@ -3,8 +3,8 @@
 use super::evidence::{headlines, stage_name};
 use super::gathered::gather_alike;
 use crate::document::{Report, Series, StageResult};
-use crate::event::{Arrival, Finding, Severity};
-use crate::format;
+use crate::event::{Arrival, Code, Finding, Severity};
+use crate::finding::Facts;
 
 /// A median that is so many times that with fewer clients has risen.
 const RISE: f64 = 1.1;
@@ -12,12 +12,12 @@ const RISE: f64 = 1.1;
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     let advice =
         "do not size a system by this latency; measure latency at the rate that you expect, with --rate";
-    let rule = ("closed-loop-latency", Severity::Note, advice);
+    let rule = (Code::ClosedLoopLatency, Severity::Note, advice);
     let saturating = headlines(report).into_iter().filter(|(_, result)| saturates(result));
-    gather_alike(report, rule, saturating, |series, result| evidence(report, series, result))
+    gather_alike(report, rule, saturating, |series, result, facts| evidence(report, series, result, facts))
 }
 
-fn evidence(report: &Report, series: &Series, result: &StageResult) -> Option<String> {
+fn evidence(report: &Report, series: &Series, result: &StageResult, facts: &mut Facts) -> Option<String> {
     let latency = result.latency()?;
     let waited = result.wait.map(|wait| wait.p50_us).filter(|us| *us >= 1.0);
     let fewer = fewer(report, series, result);
@@ -33,18 +33,19 @@ fn evidence(report: &Report, series: &Series, result: &StageResult) -> Option<St
             "so latency includes the wait for other clients, if they wait; no step with fewer clients shows that"
         }
     };
+    let p50 = facts.us("p50", latency.p50_us);
     let waited = waited
-        .map(|us| format!(" ({} of them for a connection)", format::latency_us(us)))
+        .map(|us| format!(" ({} of them for a connection)", facts.us("connection_wait_p50", us)))
         .unwrap_or_default();
     let against = fewer
         .map(|(clients, us)| {
-            format!(", against {} with {}", format::latency_us(us), format::clients(clients))
+            let p50 = facts.us("p50_of_fewer_clients", us);
+            format!(", against {p50} with {}", facts.counted("fewer_clients", clients.into(), "client"))
         })
         .unwrap_or_default();
     Some(format!(
-        "in {} each client sent its next request immediately after a reply, {includes}: p50 {}{waited}{against}",
-        stage_name(result),
-        format::latency_us(latency.p50_us)
+        "in {} each client sent its next request immediately after a reply, {includes}: p50 {p50}{waited}{against}",
+        stage_name(result)
     ))
 }
 

@@ -2,8 +2,8 @@
 
 use super::evidence::{series_subject, stage_name};
 use crate::document::{Report, Series, StageResult};
-use crate::event::{Cold, Finding, Severity, StageKind};
-use crate::format;
+use crate::event::{Code, Cold, Finding, Severity, StageKind};
+use crate::finding::Facts;
 use crate::words::clause;
 
 /// Share of the data that a pass over a query set reads from disks at least, where nothing is cached. Stores by columns leave
@@ -29,18 +29,19 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
             kept.push(why);
         }
     }
+    let mut facts = Facts::default();
+    facts.names("not_dropped", &kept);
     let not_dropped = (!kept.is_empty()).then(|| format!("not dropped before the load: {}", kept.join("; ")));
-    let evidence: Vec<String> = not_dropped.into_iter().chain(hardly_read(report, series)).collect();
-    (!evidence.is_empty()).then(|| Finding {
-        code: "cold-not-cold".to_owned(),
-        severity: Severity::Doubt,
-        subject: series_subject(report, series),
-        evidence: evidence.join("; "),
-        advice: "call these figures warm; for cold ones restart the server and drop the caches of its host before the \
-                 load (--before SERIES 'COMMAND', or before each pass --before hold 'COMMAND'), or use more data \
-                 than its memory holds"
-            .to_owned(),
-    })
+    let evidence: Vec<String> =
+        not_dropped.into_iter().chain(hardly_read(report, series, &mut facts)).collect();
+    if evidence.is_empty() {
+        return None;
+    }
+    let advice = "call these figures warm; for cold ones restart the server and drop the caches of its host before the \
+         load (--before SERIES 'COMMAND', or before each pass --before hold 'COMMAND'), or use more data \
+         than its memory holds";
+    let (rule, subject) = ((Code::ColdNotCold, Severity::Doubt), series_subject(report, series));
+    Some(Finding::new(rule, subject, evidence.join("; "), advice, facts))
 }
 
 /// What was dropped and kept each time before a load of the series.
@@ -50,7 +51,7 @@ fn of_series<'a>(report: &'a Report, series: &'a Series) -> impl Iterator<Item =
 }
 
 /// That the first pass over a query set read next to nothing from disks, against the size of its data.
-fn hardly_read(report: &Report, series: &Series) -> Option<String> {
+fn hardly_read(report: &Report, series: &Series, facts: &mut Facts) -> Option<String> {
     let is_first = |result: &&StageResult| {
         result.stage.pass
             && result.stage.kind != StageKind::WarmUp
@@ -67,8 +68,8 @@ fn hardly_read(report: &Report, series: &Series) -> Option<String> {
         format!(
             "in {} {} were read from disks, of tables of {}",
             stage_name(result),
-            format::bytes(read as u64),
-            format::bytes(bytes)
+            facts.bytes("disk_read", read as u64),
+            facts.bytes("data", bytes)
         )
     })
 }

@@ -3,9 +3,8 @@
 
 use super::evidence::{headlines, series_subject};
 use crate::document::{Report, Series};
-use crate::event::{Finding, Severity};
-use crate::format;
-use crate::words::list;
+use crate::event::{Code, Finding, Severity};
+use crate::finding::Facts;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     report.series.iter().filter_map(|series| judge_series(report, series)).collect()
@@ -31,22 +30,23 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
         .filter(|clients| too_many(*clients))
         .map(|clients| clients.to_string())
         .collect();
+    let mut facts = Facts::default();
+    let rows_text = facts.counted("contended_rows", rows.into(), "row");
     let (severity, where_found) = match worst {
-        Some(worst) => (Severity::Doubt, format::clients(worst)),
-        None if !rungs.is_empty() => (Severity::Note, format!("the rungs at {} clients", list(&rungs))),
+        Some(worst) => (Severity::Doubt, facts.counted("clients", worst.into(), "client")),
+        None if !rungs.is_empty() => {
+            (Severity::Note, format!("the rungs at {} clients", facts.names("rung", &rungs)))
+        }
         None => return None,
     };
-    Some(Finding {
-        code: "contention-by-design".to_owned(),
-        severity,
-        subject: series_subject(report, series),
-        evidence: format!(
-            "each transaction changes one of {} {}, fewer than {where_found}: clients wait for each other's locks",
-            format::count(rows.into()),
-            if rows == 1 { "row" } else { "rows" }
+    Some(Finding::new(
+        (Code::ContentionByDesign, severity),
+        series_subject(report, series),
+        format!(
+            "each transaction changes one of {rows_text}, fewer than {where_found}: clients wait for each other's locks"
         ),
-        advice: "prepare with a scale of at least the highest client count, unless lock contention is what you want to \
-                 measure"
-            .to_owned(),
-    })
+        "prepare with a scale of at least the highest client count, unless lock contention is what you want to \
+                 measure",
+        facts,
+    ))
 }

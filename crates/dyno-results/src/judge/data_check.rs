@@ -4,7 +4,8 @@ use super::answers;
 use super::evidence::series_subject;
 use crate::answer::{AS_RECORDED, OF_SPECIFICATION};
 use crate::document::{Report, Series};
-use crate::event::{Check, Finding, Severity, Subject};
+use crate::event::{Check, Code, Finding, Severity, Subject};
+use crate::finding::Facts;
 use crate::words::clause;
 
 /// A check that stands for all of a load where none could be made.
@@ -32,34 +33,38 @@ fn judge_check(report: &Report, check: &Check) -> Option<Finding> {
     let (code, severity, advice) = match check.passed {
         Some(true) => return None,
         Some(false) => (
-            "data-check-failed",
+            Code::DataCheckFailed,
             Severity::Invalid,
             "do not use the figures: make sure that nothing else writes to these tables, prepare again, and look for \
              errors in the server's log",
         ),
         None if check.name == DATA_UNKNOWN => (
-            "data-check-not-made",
+            Code::DataCheckNotMade,
             Severity::Doubt,
             "the run does not show that nothing was lost: dyno checks the tables of its own workloads, if one of them alone \
              changes them; look yourself whether what was acknowledged is there, for example in a hook after the load",
         ),
         None => (
-            "data-check-not-made",
+            Code::DataCheckNotMade,
             Severity::Doubt,
             "the run does not show that nothing was lost: make the check possible and run again",
         ),
     };
+    let mut facts = Facts::default();
+    let name = facts.name("check", &check.name);
     let counts = match (&check.expected, &check.found) {
-        (Some(expected), Some(found)) => format!(" (expected {expected}, found {found})"),
+        (Some(expected), Some(found)) => {
+            format!(" (expected {}, found {})", facts.name("expected", expected), facts.name("found", found))
+        }
         _ => String::new(),
     };
-    Some(Finding {
-        code: code.to_owned(),
-        severity,
-        subject: subject(report, check),
-        evidence: format!("{}: {}{counts}", check.name, clause(&check.detail)),
-        advice: advice.to_owned(),
-    })
+    Some(Finding::new(
+        (code, severity),
+        subject(report, check),
+        format!("{name}: {}{counts}", clause(&check.detail)),
+        advice,
+        facts,
+    ))
 }
 
 /// The series that a check is of, where it is of one.

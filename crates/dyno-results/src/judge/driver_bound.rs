@@ -3,7 +3,8 @@
 use super::evidence::{loads, stage_name};
 use super::gathered::gather_alike;
 use crate::document::{Report, StageResult};
-use crate::event::{Finding, Severity};
+use crate::event::{Code, Finding, Severity};
+use crate::finding::Facts;
 use crate::format;
 
 /// A driver thread busy for this share of its time has no room for more load, and its queue shows in latencies.
@@ -17,22 +18,24 @@ const LAG_P50_US_MAX: f64 = 250.0;
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     let advice = "the database may be able to do more than was measured: give the driver more threads or \
                   processors, or a machine of its own";
-    let rule = ("driver-bound", Severity::Doubt, advice);
-    gather_alike(report, rule, loads(report), |_, result| busy(result).or_else(|| late(result)))
+    let rule = (Code::DriverBound, Severity::Doubt, advice);
+    gather_alike(report, rule, loads(report), |_, result, facts| {
+        busy(result, facts).or_else(|| late(result, facts))
+    })
 }
 
-fn busy(result: &StageResult) -> Option<String> {
+fn busy(result: &StageResult, facts: &mut Facts) -> Option<String> {
     let busy = result.driver_thread_busy_max.filter(|busy| *busy >= THREAD_BUSY_MAX)?;
     Some(format!(
         "a driver thread used a processor for {} of {}; from {} on this counts as its limit",
-        format::share(busy),
+        facts.share("driver_thread_busy", busy),
         stage_name(result),
         format::share(THREAD_BUSY_MAX)
     ))
 }
 
 /// Late although clients were free: at work on average are throughput times service time (Little's law).
-fn late(result: &StageResult) -> Option<String> {
+fn late(result: &StageResult, facts: &mut Facts) -> Option<String> {
     let lag_us = result.lag.filter(|lag| lag.p50_us > LAG_P50_US_MAX)?.p50_us;
     let clients_end = result.stage.clients_end.unwrap_or(result.stage.clients);
     let clients = f64::midpoint(f64::from(result.stage.clients), f64::from(clients_end));
@@ -44,8 +47,8 @@ fn late(result: &StageResult) -> Option<String> {
         format!(
             "in {} half of the transactions were sent at least {} late, while only {} of the {} were busy",
             stage_name(result),
-            format::latency_us(lag_us),
-            format::share(at_work),
+            facts.us("lag_p50", lag_us),
+            facts.share("busy", at_work),
             if connections.is_some() { "connections" } else { "clients" }
         )
     })

@@ -4,26 +4,30 @@ mod syncs;
 mod tables;
 
 use super::data_check::is_of_data;
-use super::evidence::{facts, headlines, loads, writes};
+use super::evidence::{headlines, loads, setting_facts, writes};
 use crate::document::Report;
-use crate::event::{Finding, Host, Severity, Subject, Target};
-use crate::words::list;
+use crate::event::{Code, Finding, Host, Severity, Subject, Target};
+use crate::finding::Facts;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     report.targets.iter().filter_map(|target| judge_target(report, target)).collect()
 }
 
 fn judge_target(report: &Report, target: &Target) -> Option<Finding> {
-    let facts = facts(report, &target.name).cloned().unwrap_or_default();
-    let (mut off, mut relaxed, mut advice) =
-        (facts.crash_corrupts.clone(), facts.crash_loses_last.clone(), facts.durability_advice.clone());
+    let settings = setting_facts(report, &target.name).cloned().unwrap_or_default();
+    let mut facts = Facts::default();
+    let (mut off, mut relaxed, mut advice) = (
+        settings.crash_corrupts.clone(),
+        settings.crash_loses_last.clone(),
+        settings.durability_advice.clone(),
+    );
     let set = tables::set(report, &target.name);
     let by_statements = |why: String| format!("{why} by the load's own statements");
     off.extend(set.crash_corrupts.into_iter().map(by_statements));
     relaxed.extend(set.crash_loses_last.into_iter().map(by_statements));
     let unlogged = tables::unlogged(report, &target.name);
     if !unlogged.is_empty() {
-        off.push(format!("unlogged: {}", list(&unlogged)));
+        off.push(format!("unlogged: {}", facts.names("unlogged", &unlogged)));
     }
     if in_memory(report, target) {
         off.push("its files lie in memory (tmpfs)".to_owned());
@@ -35,16 +39,19 @@ fn judge_target(report: &Report, target: &Target) -> Option<Finding> {
     let advice = advice.map(|advice| format!("; for a durable figure, {advice}")).unwrap_or_default();
     let (code, severity, evidence, advice) = if !off.is_empty() {
         (
-            "durability-off",
+            Code::DurabilityOff,
             severity(report, target),
-            format!("a crash may lose or corrupt acknowledged commits: {}", list(&off)),
+            format!("a crash may lose or corrupt acknowledged commits: {}", facts.names("corrupts", &off)),
             format!("compare only with results that are as unsafe{advice}"),
         )
     } else if !relaxed.is_empty() {
         (
-            "durability-relaxed",
+            Code::DurabilityRelaxed,
             severity(report, target),
-            format!("a crash may lose the last acknowledged commits: {}", list(&relaxed)),
+            format!(
+                "a crash may lose the last acknowledged commits: {}",
+                facts.names("loses_last", &relaxed)
+            ),
             format!("compare only with results of the same durability{advice}"),
         )
     } else {
@@ -61,63 +68,64 @@ fn judge_target(report: &Report, target: &Target) -> Option<Finding> {
             // Whatever was promised: it does not hold what it acknowledged.
             return None;
         }
-        let promised = facts.durable_by.as_ref()?;
-        if let Some(missing) = syncs::missing(report, &facts, &target.name) {
-            return Some(Finding {
-                code: "durability-implausible".to_owned(),
-                severity: severity(report, target),
-                subject: Subject::of_system(&target.name),
-                evidence: format!("settings promise durability ({promised}), and {missing}"),
-                advice: "find out what the commits waited for: a table without a log, a session that changes the settings, or a \
-                         server that counts otherwise; until then compare with no durable result"
-                    .to_owned(),
-            });
+        let promised = facts.name("durable_by", settings.durable_by.as_ref()?);
+        if let Some(missing) = syncs::missing(report, &settings, &target.name, &mut facts) {
+            return Some(Finding::new(
+                (Code::DurabilityImplausible, severity(report, target)),
+                Subject::of_system(&target.name),
+                format!("settings promise durability ({promised}), and {missing}"),
+                "find out what the commits waited for: a table without a log, a session that changes the settings, or a \
+                         server that counts otherwise; until then compare with no durable result",
+                facts,
+            ));
         }
-        let unknown = |why: String, advice: &str| {
-            Some(Finding {
-                code: "durability-unknown".to_owned(),
-                severity: Severity::Note,
-                subject: Subject::of_system(&target.name),
-                evidence: format!("settings promise durability ({promised}), but {why}"),
-                advice: advice.to_owned(),
-            })
+        let unknown = |facts: Facts, why: String, advice: &str| {
+            Some(Finding::new(
+                (Code::DurabilityUnknown, Severity::Note),
+                Subject::of_system(&target.name),
+                format!("settings promise durability ({promised}), but {why}"),
+                advice,
+                facts,
+            ))
         };
         if makes_nothing_durable(report, &target.name) {
             return None;
         }
         if !set.unknown.is_empty() {
-            let why = format!("it is not known what the load's own statements set: {}", list(&set.unknown));
-            return unknown(why, "look what they set, and compare with care");
+            let named = facts.names("set", &set.unknown);
+            let why = format!("it is not known what the load's own statements set: {named}");
+            return unknown(facts, why, "look what they set, and compare with care");
         }
         let tables = tables::unknown(report, &target.name);
         if !tables.is_empty() {
-            let why = format!("it is not known whether all that was changed has a log: {}", list(&tables));
-            return unknown(why, "look whether these tables are logged, and compare with care");
+            let named = facts.names("changed", &tables);
+            let why = format!("it is not known whether all that was changed has a log: {named}");
+            return unknown(facts, why, "look whether these tables are logged, and compare with care");
         }
-        let seen = if only_reads(report, &target.name) || facts.log_written_through {
+        let seen = if only_reads(report, &target.name) || settings.log_written_through {
             ""
         } else {
             match syncs::counted(report, &target.name) {
                 Some(true) => "",
                 Some(false) => {
                     let why = "the server counted no sync of its log in this run".to_owned();
-                    return unknown(why, "find out whether it syncs its log, and compare with care");
+                    return unknown(facts, why, "find out whether it syncs its log, and compare with care");
                 }
                 None => "; no counter shows whether the log was synced",
             }
         };
         let advice = "nothing to do; compare with durable results only";
         let evidence = format!("settings promise durability: {promised}{seen}");
-        ("durable", Severity::Note, evidence, advice.to_owned())
+        (Code::Durable, Severity::Note, evidence, advice.to_owned())
     };
-    let details = facts.durability_details.join(", ");
-    Some(Finding {
-        code: code.to_owned(),
-        severity,
-        subject: Subject::of_system(&target.name),
-        evidence: if details.is_empty() { evidence } else { format!("{evidence} ({details})") },
+    let details = settings.durability_details.join(", ");
+    Some(Finding::new(
+        (code, severity),
+        Subject::of_system(&target.name),
+        if details.is_empty() { evidence } else { format!("{evidence} ({details})") },
         advice,
-    })
+        facts,
+    ))
 }
 
 /// Reads pay nothing for durability, and their figures gain nothing from its absence.

@@ -2,18 +2,17 @@
 //! connections.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use super::evidence::{series_subject, stage_name};
-use crate::document::{Report, Series, StageResult, Totals};
-use crate::event::{Finding, QueryFailure, Severity, Stage, StageKey, StageKind};
+use crate::document::{OUTLASTS, Report, Series, StageResult, Totals};
+use crate::event::{Code, Finding, QueryFailure, Severity, Stage, StageKey, StageKind};
+use crate::finding::Facts;
 use crate::format;
 use crate::spec::Time;
+use crate::statistics::saturation::FAILED_SHARE;
 use crate::words::{clause, first_few, list};
 
-/// From this share of failed transactions on, throughput says little of what was asked for.
-const FAILED_SHARE_DOUBT: f64 = 0.01;
-/// From here on it says nothing.
+/// From this share of failed transactions on, throughput says nothing of what was asked for.
 const FAILED_SHARE_INVALID: f64 = 0.5;
 /// From this share of the clients' time lost to broken connections on, the load was not the one that was asked for.
 const LOST_SHARE_DOUBT: f64 = 0.01;
@@ -21,8 +20,6 @@ const LOST_SHARE_DOUBT: f64 = 0.01;
 const LOST_SHARE_INVALID: f64 = 0.2;
 /// What a transaction is counted under that dyno had cancelled behind the load, and that the server did not end in time.
 pub const OUTLASTED: &str = "not-ended";
-/// With a limit of so much or more, a statement may outlast the load without reaching it: then it is cancelled behind the load.
-pub const OUTLASTS: Duration = Duration::from_secs(10);
 /// Codes that are named.
 const CODES_SHOWN: usize = 4;
 /// Codes of which the remedy is told.
@@ -45,28 +42,28 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
     if warm_ups.is_empty() && measured.is_empty() {
         return None;
     }
-    let evidence: Vec<String> = [measured.as_slice(), warm_ups.as_slice()]
-        .into_iter()
-        .filter_map(|stages| told(report, stages))
-        .collect();
-    Some(Finding {
-        code: "errors".to_owned(),
-        // The worst stage decides: a hold in which half failed is not made good by a ladder that went well.
-        severity: measured.iter().map(|result| severity(report, result)).max().unwrap_or(Severity::Note),
-        subject: series_subject(report, series),
-        evidence: evidence.into_iter().chain(not_run(report, series)).collect::<Vec<_>>().join("; "),
-        advice: advice(report, &measured, &warm_ups),
-    })
+    let (mut facts, mut of_warm_ups) = (Facts::default(), Facts::default());
+    let evidence = [told(report, &measured, &mut facts), told(report, &warm_ups, &mut of_warm_ups)];
+    if measured.is_empty() {
+        facts = of_warm_ups;
+    }
+    let not_run = not_run(report, series, &mut facts);
+    // The worst stage decides: a hold in which half failed is not made good by a ladder that went well.
+    let severity = measured.iter().map(|result| severity(report, result)).max().unwrap_or(Severity::Note);
+    let evidence: Vec<String> = evidence.into_iter().flatten().chain(not_run).collect();
+    let advice = advice(report, &measured, &warm_ups);
+    let subject = series_subject(report, series);
+    Some(Finding::new((Code::Errors, severity), subject, evidence.join("; "), advice, facts))
 }
 
 /// `not run: top-100: 0A000: no such operation`; of passes the names alone, because their table has the server's words.
-fn not_run(report: &Report, series: &Series) -> Option<String> {
+fn not_run(report: &Report, series: &Series, facts: &mut Facts) -> Option<String> {
     let own =
         report.query_failures.iter().filter(|it| it.target == series.target && it.series == series.name);
     let has_table = series.passes.is_some();
     let told = |it: &QueryFailure| match has_table {
-        true => it.query.clone(),
-        false => format!("{}: {}", it.query, clause(&it.said)),
+        true => facts.name("not_run", &it.query),
+        false => format!("{}: {}", facts.name("not_run", &it.query), clause(&it.said)),
     };
     let all: Vec<String> = own.map(told).collect();
     (!all.is_empty()).then(|| format!("not run: {}", first_few(&all)))
@@ -116,7 +113,7 @@ fn severity(report: &Report, result: &StageResult) -> Severity {
     match share(missing as f64, (troubles.totals.ended_with_drain() + over_limit) as f64) {
         failed if failed >= FAILED_SHARE_INVALID => Severity::Invalid,
         _ if lost_share >= LOST_SHARE_INVALID => Severity::Invalid,
-        failed if failed >= FAILED_SHARE_DOUBT => Severity::Doubt,
+        failed if failed >= FAILED_SHARE => Severity::Doubt,
         _ if without_total || outlasting > 0 || (troubles.aborted > 0 && !in_table) => Severity::Doubt,
         _ if lost_share >= LOST_SHARE_DOUBT => Severity::Doubt,
         _ => Severity::Note,
@@ -124,7 +121,7 @@ fn severity(report: &Report, result: &StageResult) -> Severity {
 }
 
 /// `in the hold of 20 s at 8 clients 20 of 19,800 transactions failed (0.10 %): 57014 (query canceled) 20`
-fn told(report: &Report, stages: &[&StageResult]) -> Option<String> {
+fn told(report: &Report, stages: &[&StageResult], facts: &mut Facts) -> Option<String> {
     let names: Vec<String> = stages.iter().map(|result| stage_name(result)).collect();
     let place = match names.as_slice() {
         [] => return None,
@@ -133,7 +130,7 @@ fn told(report: &Report, stages: &[&StageResult]) -> Option<String> {
     };
     let mut troubles = Troubles::default();
     stages.iter().for_each(|result| troubles.add(&Troubles::of(report, result)));
-    Some(format!("in {place} {}", troubles.words()))
+    Some(format!("in {place} {}", troubles.words(facts)))
 }
 
 /// What did not go well in some stages, their drains included: a failure that comes late is one all the same.
@@ -154,10 +151,7 @@ impl<'a> Troubles<'a> {
         let mut failures =
             report.query_failures.iter().filter(|it| it.target == *target && it.series == *series);
         // Of one that was cut short, what was under way was cancelled too.
-        let limit = report.time_limit(&result.stage.key).filter(|limit| {
-            let reaches = limit.0 < OUTLASTS || limit.0.as_secs_f64() < result.seconds;
-            !pass && reaches
-        });
+        let limit = report.time_limit_within(result).filter(|_| !pass);
         let is_at_limit = result.complete
             && !fixed
             && if pass { failures.any(|it| it.over_limit) } else { limit.is_some() };
@@ -206,53 +200,48 @@ impl<'a> Troubles<'a> {
         sorted
     }
 
-    fn words(&self) -> String {
-        let totals = &self.totals;
-        let (failed, ended) = (totals.failed_with_drain, totals.ended_with_drain());
-        let failed_share = format::share(share(failed as f64, ended as f64));
-        let lost = format::latency_us(totals.lost_s * 1e6);
-        let count = format::count;
-        let parts: Vec<String> = [
-            (
-                failed > 0,
-                format!("{} of {} transactions failed ({failed_share})", count(failed), count(ended)),
-            ),
-            (
-                totals.unknown_with_drain > 0,
-                format!("the outcome of {} is unknown", count(totals.unknown_with_drain)),
-            ),
-            (
-                self.over_limit > 0,
-                match self.limit {
-                    Some(limit) => format!(
-                        "{} cancelled at the time limit of {limit}{}",
-                        were(self.over_limit, "transaction"),
-                        if limit.0 < OUTLASTS { "" } else { " or behind the load" }
-                    ),
-                    None => {
-                        format!("{} ended at the time limit", format::counted(self.over_limit, "transaction"))
-                    }
-                },
-            ),
-            (totals.retries > 0, format!("{} retries were made", count(totals.retries))),
-            (
-                totals.reconnects > 0,
-                format!("{} connections were lost and reopened", count(totals.reconnects)),
-            ),
-            (totals.lost_s > 0.0, format!("broken connections cost {lost} of the clients' time")),
-            (self.aborted > 0, format!("{} gave up", format::counted(self.aborted, "client"))),
-        ]
-        .into_iter()
-        .filter_map(|(is_so, part)| is_so.then_some(part))
-        .collect();
+    fn words(&self, facts: &mut Facts) -> String {
+        let Totals { unknown_with_drain: unknown, retries, reconnects, lost_s, .. } = self.totals;
+        let (failed, ended) = (self.totals.failed_with_drain, self.totals.ended_with_drain());
+        let mut parts: Vec<String> = Vec::new();
+        if failed > 0 {
+            let of =
+                format!("{} of {} transactions", facts.count("failed", failed), facts.count("ended", ended));
+            let share = facts.share("failed_share", share(failed as f64, ended as f64));
+            parts.push(format!("{of} failed ({share})"));
+        }
+        if unknown > 0 {
+            parts.push(format!("the outcome of {} is unknown", facts.count("unknown", unknown)));
+        }
+        if self.over_limit > 0 {
+            let over_limit = facts.counted("over_limit", self.over_limit, "transaction");
+            parts.push(match self.limit {
+                Some(limit) => format!(
+                    "{over_limit} {} cancelled at the time limit of {limit}{}",
+                    if self.over_limit == 1 { "was" } else { "were" },
+                    if limit.0 < OUTLASTS { "" } else { " or behind the load" }
+                ),
+                None => format!("{over_limit} ended at the time limit"),
+            });
+        }
+        if retries > 0 {
+            parts.push(format!("{} retries were made", facts.count("retries", retries)));
+        }
+        if reconnects > 0 {
+            let reconnects = facts.count("reconnects", reconnects);
+            parts.push(format!("{reconnects} connections were lost and reopened"));
+        }
+        if lost_s > 0.0 {
+            let lost = facts.us("lost", lost_s * 1e6);
+            parts.push(format!("broken connections cost {lost} of the clients' time"));
+        }
+        if self.aborted > 0 {
+            parts.push(format!("{} gave up", facts.counted("aborted", self.aborted, "client")));
+        }
         let words = if parts.is_empty() { "statements failed".to_owned() } else { list(&parts) };
+        self.by_frequency().iter().for_each(|(code, _)| _ = facts.name("error", code));
         if self.codes.is_empty() { words } else { format!("{words}: {}", by_code(&self.by_frequency())) }
     }
-}
-
-/// `1 transaction was`, `3 transactions were`
-fn were(count: u64, noun: &str) -> String {
-    format!("{} {}", format::counted(count, noun), if count == 1 { "was" } else { "were" })
 }
 
 fn share(part: f64, all: f64) -> f64 {

@@ -63,7 +63,7 @@ pub(crate) fn load_words(result: &StageResult) -> String {
 }
 
 /// What a target's settings come to; `None` where they were not read.
-pub(super) fn facts<'a>(report: &'a Report, target: &str) -> Option<&'a SettingFacts> {
+pub(super) fn setting_facts<'a>(report: &'a Report, target: &str) -> Option<&'a SettingFacts> {
     report.settings.iter().find(|settings| settings.target == target).map(|settings| &settings.facts)
 }
 

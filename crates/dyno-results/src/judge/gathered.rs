@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use super::evidence::series_subject;
 use crate::document::{Report, Series, StageResult};
-use crate::event::{Finding, Severity, StageKind, Subject};
+use crate::event::{Code, Finding, Severity, StageKind, Subject};
+use crate::finding::Facts;
 use crate::words::list;
 
 /// Stages that are named by their number.
@@ -16,6 +17,7 @@ pub(super) struct InStage<'a> {
     pub(super) series: &'a Series,
     pub(super) result: &'a StageResult,
     pub(super) severity: Severity,
+    pub(super) facts: Facts,
     pub(super) evidence: String,
     pub(super) advice: String,
 }
@@ -23,13 +25,14 @@ pub(super) struct InStage<'a> {
 /// As [`gather`] of a rule that says the same of every stage in which it finds something.
 pub(super) fn gather_alike<'a>(
     report: &Report,
-    (code, severity, advice): (&str, Severity, &str),
+    (code, severity, advice): (Code, Severity, &str),
     stages: impl IntoIterator<Item = (&'a Series, &'a StageResult)>,
-    evidence: impl Fn(&'a Series, &'a StageResult) -> Option<String>,
+    evidence: impl Fn(&'a Series, &'a StageResult, &mut Facts) -> Option<String>,
 ) -> Vec<Finding> {
     let found = stages.into_iter().filter_map(|(series, result)| {
-        let (evidence, advice) = (evidence(series, result)?, advice.to_owned());
-        Some(InStage { series, result, severity, evidence, advice })
+        let mut facts = Facts::default();
+        let (evidence, advice) = (evidence(series, result, &mut facts)?, advice.to_owned());
+        Some(InStage { series, result, severity, facts, evidence, advice })
     });
     gather(report, code, found)
 }
@@ -37,7 +40,7 @@ pub(super) fn gather_alike<'a>(
 /// A finding for each series in which anything was found, in the order of the series.
 pub(super) fn gather<'a>(
     report: &Report,
-    code: &str,
+    code: Code,
     found: impl Iterator<Item = InStage<'a>>,
 ) -> Vec<Finding> {
     let mut of_series: Vec<Vec<InStage<'a>>> = Vec::new();
@@ -58,9 +61,9 @@ pub(super) fn of_servers(report: &Report, found: Vec<Finding>) -> Vec<Finding> {
     };
     let mut groups: Vec<Vec<Finding>> = Vec::new();
     // A run of many targets has many findings: each is looked for by what it says.
-    let mut places: HashMap<[String; 4], usize> = HashMap::new();
+    let mut places: HashMap<(Code, [String; 3]), usize> = HashMap::new();
     for finding in found {
-        let said = |server| [server, finding.code.clone(), finding.evidence.clone(), finding.advice.clone()];
+        let said = |server| (finding.code, [server, finding.evidence.clone(), finding.advice.clone()]);
         let next = groups.len();
         let place = server(&finding).map_or(next, |server| *places.entry(said(server)).or_insert(next));
         match groups.get_mut(place) {
@@ -82,23 +85,25 @@ pub(super) fn of_servers(report: &Report, found: Vec<Finding>) -> Vec<Finding> {
     groups.into_iter().flat_map(of_group).collect()
 }
 
-fn told(report: &Report, code: &str, found: Vec<InStage<'_>>) -> Option<Finding> {
-    let elsewhere = elsewhere(&found);
+fn told(report: &Report, code: Code, found: Vec<InStage<'_>>) -> Option<Finding> {
+    let mut facts = Facts::default();
+    let elsewhere = elsewhere(&found, &mut facts);
     // Of several that are as grave the first.
     let gravest = found
         .into_iter()
         .reduce(|gravest, other| if other.severity > gravest.severity { other } else { gravest })?;
-    Some(Finding {
-        code: code.to_owned(),
-        severity: gravest.severity,
-        subject: Subject { stage: Some(gravest.result.stage.id), ..series_subject(report, gravest.series) },
-        evidence: format!("{}{elsewhere}", gravest.evidence),
-        advice: gravest.advice,
-    })
+    facts.0.splice(..0, gravest.facts.0);
+    Some(Finding::new(
+        (code, gravest.severity),
+        Subject { stage: Some(gravest.result.stage.id), ..series_subject(report, gravest.series) },
+        format!("{}{elsewhere}", gravest.evidence),
+        gravest.advice,
+        facts,
+    ))
 }
 
 /// `; found in 3 of 5 holds (1, 2 and 4)`, of rungs where a ladder is all there is; nothing where it is found in one alone.
-fn elsewhere(found: &[InStage<'_>]) -> String {
+fn elsewhere(found: &[InStage<'_>], facts: &mut Facts) -> String {
     let [first, _, ..] = found else { return String::new() };
     let series = first.series;
     let all = if series.holds.is_empty() { &series.ladder } else { &series.holds };
@@ -118,5 +123,6 @@ fn elsewhere(found: &[InStage<'_>]) -> String {
         _ if first.result.stage.pass => "passes",
         _ => "holds",
     };
-    format!("; found in {} of {} {stages} ({which})", found.len(), all.len())
+    let found_in = facts.count("found_in", found.len() as u64);
+    format!("; found in {found_in} of {} {stages} ({which})", facts.count(stages, all.len() as u64))
 }

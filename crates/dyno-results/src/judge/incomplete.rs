@@ -2,9 +2,9 @@
 
 use super::evidence::{stage_name, stage_name_in_run};
 use crate::document::{Lost, Report, StageResult};
-use crate::event::{Finding, Outcome, Severity, Subject};
-use crate::format;
-use crate::words::{clause, list};
+use crate::event::{Code, Finding, Outcome, Severity, Subject};
+use crate::finding::Facts;
+use crate::words::clause;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     let lost = report.lost.iter().map(|lost| judge_lost(report, lost));
@@ -23,26 +23,31 @@ fn judge_run(report: &Report) -> Option<Finding> {
         .iter()
         .filter(|result| !result.complete && !is_lost(&result.stage.key.system))
         .collect();
-    let names_lost = report.lost.iter().all(|lost| reason.contains(&lost.lost.target));
-    if !report.lost.is_empty() && cut.is_empty() && names_lost {
+    if report.run.targets_lost && cut.is_empty() {
         return None;
     }
+    let mut facts = Facts::default();
     let cut: Vec<String> = cut
         .iter()
         .map(|result| format!("{} ({})", stage_name_in_run(report, result), result.stage.workload))
         .collect();
-    let cut = if cut.is_empty() { String::new() } else { format!("; cut short: {}", list(&cut)) };
-    Some(Finding {
-        code: "incomplete".to_owned(),
-        severity: Severity::Doubt,
-        subject: Subject::default(),
-        evidence: format!("the run did not end as planned: {reason}{cut}"),
-        advice: "what was measured is kept and shown; run again for the rest".to_owned(),
-    })
+    let cut = if cut.is_empty() {
+        String::new()
+    } else {
+        format!("; cut short: {}", facts.names("cut_short", &cut))
+    };
+    Some(Finding::new(
+        (Code::Incomplete, Severity::Doubt),
+        Subject::default(),
+        format!("the run did not end as planned: {reason}{cut}"),
+        "what was measured is kept and shown; run again for the rest",
+        facts,
+    ))
 }
 
 /// What a target did before it was lost stands; what the others did is whole.
 fn judge_lost(report: &Report, lost: &Lost) -> Finding {
+    let mut facts = Facts::default();
     let name = &lost.lost.target;
     let during = lost.lost.stage.and_then(|id| report.stage(id));
     let during = during.map(|result| format!(", in {}", stage_name(result))).unwrap_or_default();
@@ -52,18 +57,21 @@ fn judge_lost(report: &Report, lost: &Lost) -> Finding {
         .map(|target| target.name.as_str())
         .filter(|other| report.lost.iter().all(|lost| lost.lost.target != *other))
         .collect();
-    let others = if others.is_empty() { String::new() } else { format!("; {} went on", list(&others)) };
-    Finding {
-        code: "incomplete".to_owned(),
-        severity: Severity::Doubt,
-        subject: Subject { stage: lost.lost.stage, ..Subject::of_system(name) },
-        evidence: format!(
+    let others = if others.is_empty() {
+        String::new()
+    } else {
+        format!("; {} went on", facts.names("went_on", &others))
+    };
+    Finding::new(
+        (Code::Incomplete, Severity::Doubt),
+        Subject { stage: lost.lost.stage, ..Subject::of_system(name) },
+        format!(
             "{name} was given up {} after the run began{during}: {}{others}",
-            format::duration_s(lost.at_s),
+            facts.s("given_up_at", lost.at_s),
             clause(&lost.lost.reason)
         ),
-        advice: "check that server's log; what was measured before is kept, and the other targets' figures \
-                 are not affected"
-            .to_owned(),
-    }
+        "check that server's log; what was measured before is kept, and the other targets' figures \
+                 are not affected",
+        facts,
+    )
 }

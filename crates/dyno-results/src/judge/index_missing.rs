@@ -1,8 +1,8 @@
 //! `index-missing`: the data were made with keys and indexes that are not there any more.
 
 use crate::document::Report;
-use crate::event::{Data, Finding, Severity, Subject};
-use crate::words::list;
+use crate::event::{Code, Data, Finding, Severity, Subject};
+use crate::finding::Facts;
 
 /// Before the first load: what is dropped behind it is in no figure.
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
@@ -10,17 +10,17 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
 }
 
 fn judge_data(data: &Data) -> Finding {
-    Finding {
-        code: "index-missing".to_owned(),
-        severity: Severity::Doubt,
-        subject: Subject::of_system(&data.target),
-        evidence: format!(
-            "the data of {} were made with {}, which the catalogue does not have any more: a query that would use it finds its rows \
+    let mut facts = Facts::default();
+    let missing = facts.names("missing", &data.missing_indexes);
+    Finding::new(
+        (Code::IndexMissing, Severity::Doubt),
+        Subject::of_system(&data.target),
+        format!(
+            "the data of {} were made with {missing}, which the catalogue does not have any more: a query that would use it finds its rows \
              in another way",
-            data.workload,
-            list(&data.missing_indexes)
+            data.workload
         ),
-        advice: "prepare the data again (--prepare), unless you measure what a server does without it"
-            .to_owned(),
-    }
+        "prepare the data again (--prepare), unless you measure what a server does without it",
+        facts,
+    )
 }

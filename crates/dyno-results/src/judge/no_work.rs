@@ -4,8 +4,8 @@
 use super::evidence::{loads, stage_name};
 use super::gathered::{InStage, gather};
 use crate::document::{QueryResult, Report, StageResult};
-use crate::event::{Finding, Severity};
-use crate::format;
+use crate::event::{Code, Finding, Severity};
+use crate::finding::Facts;
 
 /// From this share of the writes on, the rate says more than was done.
 const SHARE_DOUBT: f64 = 0.01;
@@ -16,6 +16,14 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
     let found = loads(report).into_iter().filter_map(|(series, result)| {
         let queries = result.queries.filter(|queries| queries.writes_in_vain > 0)?;
         let share = queries.in_vain_share?;
+        let mut facts = Facts::default();
+        let evidence = format!(
+            "in {} {} of {} touched no row: {}",
+            stage_name(result),
+            facts.share("writes_in_vain", share),
+            facts.counted("writes", queries.writes + queries.writes_in_vain, "write"),
+            rates(result, &queries, share, &mut facts)
+        );
         Some(InStage {
             series,
             result,
@@ -24,13 +32,8 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
                 _ if share >= SHARE_DOUBT => Severity::Doubt,
                 _ => Severity::Note,
             },
-            evidence: format!(
-                "in {} {} of {} touched no row: {}",
-                stage_name(result),
-                format::share(share),
-                format::counted(queries.writes + queries.writes_in_vain, "write"),
-                rates(result, &queries, share)
-            ),
+            facts,
+            evidence,
             advice: if report.has_statements_of_the_user(series) {
                 "compare the rates without them. A row can be deleted only once: bring the tables back to what they were before each run"
             } else {
@@ -40,25 +43,25 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
             .to_owned(),
         })
     });
-    gather(report, "no-work", found)
+    gather(report, Code::NoWork, found)
 }
 
 /// The rate with and without them: of transactions where each is one write, else of writes.
-fn rates(result: &StageResult, queries: &QueryResult, share: f64) -> String {
+fn rates(result: &StageResult, queries: &QueryResult, share: f64, facts: &mut Facts) -> String {
     let writes_alone = queries.reads == 0 && queries.other == queries.writes_in_vain;
     let one_write_each = writes_alone && queries.writes + queries.writes_in_vain <= result.totals.done;
     match result.throughput {
         Some(throughput) if one_write_each => format!(
             "{} transactions/s, {}/s without those",
-            format::long(throughput.mean),
-            format::long(throughput.mean * (1.0 - share))
+            facts.per_s("transactions", throughput.mean),
+            facts.per_s("transactions_with_work", throughput.mean * (1.0 - share))
         ),
         _ => {
             let in_vain_per_s = queries.other_per_s * queries.writes_in_vain as f64 / queries.other as f64;
             format!(
                 "{} writes/s, {}/s without those",
-                format::long(queries.writes_per_s + in_vain_per_s),
-                format::long(queries.writes_per_s)
+                facts.per_s("writes_per_s", queries.writes_per_s + in_vain_per_s),
+                facts.per_s("writes_with_work", queries.writes_per_s)
             )
         }
     }

@@ -4,7 +4,8 @@
 use super::evidence::{headlines, load_words, stage_name};
 use super::gathered::{InStage, gather};
 use crate::document::{Estimate, Report, Series, StageResult, is_known_within_two};
-use crate::event::{Finding, Severity, StageKind};
+use crate::event::{Code, Finding, Severity, StageKind};
+use crate::finding::Facts;
 use crate::format;
 use crate::headline::{Demand, asked, rungs};
 use crate::statistics::{peak, repeats};
@@ -29,7 +30,7 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
         .filter(|(series, _)| !is_told(series))
         .filter_map(|(series, result)| told(report, series, result))
         .collect();
-    gather(report, "noisy", unlike.into_iter().chain(alone))
+    gather(report, Code::Noisy, unlike.into_iter().chain(alone))
 }
 
 /// Holds that repeat each other, or passes, whose median is known no better than a stage that scatters too much.
@@ -51,9 +52,12 @@ fn unlike_repeats<'a>(report: &'a Report, series: &'a Series) -> Option<InStage<
         }
     };
     let share = repeats::spread_share(&values).filter(|share| *share > HALF_WIDTH_SHARE_MAX)?;
+    let mut facts = Facts::default();
+    let repeats = facts.count("repeats", values.len() as u64);
+    let spread = facts.share("spread", if values.len() == 2 { 2.0 * share } else { share });
     let known = match share {
         // Of two an interval says nothing.
-        _ if values.len() == 2 => format!("they are {} of their mean apart", format::share(2.0 * share)),
+        _ if values.len() == 2 => format!("they are {spread} of their mean apart"),
         _ if !is_known_within_two(1.0, share) => format!("their median is {}", format::NOT_KNOWN),
         _ => format!("their median is known to {}", format::relative(1.0, share)),
     };
@@ -61,9 +65,9 @@ fn unlike_repeats<'a>(report: &'a Report, series: &'a Series) -> Option<InStage<
         series,
         result: report.stage(headline.stage)?,
         severity: Severity::Doubt,
+        facts,
         evidence: format!(
-            "{} {what} {}{}: {known}",
-            values.len(),
+            "{repeats} {what} {}{}: {known}",
             named(shown),
             if series.passes.is_some() { "" } else { " TPS" }
         ),
@@ -85,14 +89,18 @@ fn named(mut shown: Vec<String>) -> String {
 
 /// Everything that makes one stage's figure noisy.
 fn told<'a>(report: &Report, series: &'a Series, result: &'a StageResult) -> Option<InStage<'a>> {
-    let grave = [few(result), scattered(result)].into_iter().flatten().map(|told| (Severity::Doubt, told));
-    let all: Vec<(Severity, String)> = grave.chain(unlike_its_rung(report, series, result)).collect();
+    let mut facts = Facts::default();
+    let grave = [few(result, &mut facts), scattered(result, &mut facts)];
+    let grave = grave.into_iter().flatten().map(|told| (Severity::Doubt, told));
+    let unlike = unlike_its_rung(report, series, result, &mut facts);
+    let all: Vec<(Severity, String)> = grave.chain(unlike).collect();
     let severity = all.iter().map(|(severity, _)| *severity).max()?;
     let reasons: Vec<String> = all.into_iter().map(|(_, told)| told).collect();
     Some(InStage {
         series,
         result,
         severity,
+        facts,
         evidence: format!("in {} {}", stage_name(result), list(&reasons)),
         advice: "measure for longer on a machine on which nothing else runs, and repeat the run before you rely on \
                  the figure"
@@ -100,13 +108,14 @@ fn told<'a>(report: &Report, series: &'a Series, result: &'a StageResult) -> Opt
     })
 }
 
-fn few(result: &StageResult) -> Option<String> {
+fn few(result: &StageResult, facts: &mut Facts) -> Option<String> {
     let done = result.totals.done;
     result.throughput?;
-    (done < TRANSACTIONS_MIN).then(|| format!("only {} ended well", format::counted(done, "transaction")))
+    (done < TRANSACTIONS_MIN)
+        .then(|| format!("only {} ended well", facts.counted("done", done, "transaction")))
 }
 
-fn scattered(result: &StageResult) -> Option<String> {
+fn scattered(result: &StageResult, facts: &mut Facts) -> Option<String> {
     let throughput = result.throughput.filter(|throughput| throughput.mean > 0.0)?;
     let Some(half_width) = throughput.half_width else {
         return Some(
@@ -115,12 +124,21 @@ fn scattered(result: &StageResult) -> Option<String> {
     };
     let share = half_width / throughput.mean;
     (share > HALF_WIDTH_SHARE_MAX).then(|| {
-        format!("throughput was {} TPS, give or take {}", format::long(throughput.mean), format::share(share))
+        format!(
+            "throughput was {} TPS, give or take {}",
+            facts.per_s("throughput", throughput.mean),
+            facts.share("half_width", share)
+        )
     })
 }
 
 /// Where a hold and the steps of its own ladder with the same load differ by more than the intervals of both allow.
-fn unlike_its_rung(report: &Report, series: &Series, result: &StageResult) -> Option<(Severity, String)> {
+fn unlike_its_rung(
+    report: &Report,
+    series: &Series,
+    result: &StageResult,
+    facts: &mut Facts,
+) -> Option<(Severity, String)> {
     if result.stage.kind != StageKind::Hold {
         return None;
     }
@@ -137,8 +155,8 @@ fn unlike_its_rung(report: &Report, series: &Series, result: &StageResult) -> Op
     let direction = if share < 0.0 { "below" } else { "above" };
     let told = format!(
         "throughput was {} {direction} the {} TPS {} of its own ladder at {}, and the intervals do not meet",
-        format::share(share.abs()),
-        format::long(other.mean),
+        facts.share("apart", share.abs()),
+        facts.per_s("throughput_of_ladder", other.mean),
         format::relative_error(&other),
         load_words(rung)
     );

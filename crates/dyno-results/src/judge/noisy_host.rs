@@ -5,34 +5,38 @@ use super::evidence::{loads, stage_name};
 use super::gathered::{InStage, gather, gather_alike};
 use super::shared_host::is_loaded_beside;
 use crate::document::{Report, Series, StageResult};
-use crate::event::{Finding, Severity};
-use crate::format;
+use crate::event::{Code, Finding, Severity};
+use crate::finding::Facts;
 use crate::headline::{candidates, rungs};
 use crate::others::{DISK_SHARE_FEW, Others};
 
-pub(crate) const CODE: &str = "noisy-host";
-const CODE_UNKNOWN: &str = "noisy-host-unknown";
-/// Time in which something waited for a processor, from this share on, is told beside who had them.
-const CPU_PRESSURE_TOLD: f64 = 0.1;
-/// Time in which something waited for memory, from this share on: whoever uses it, the server is slowed down as well.
-const MEMORY_PRESSURE_MIN: f64 = 0.05;
-/// Time in which something waited for a disk, from this share on, while others used it.
-const IO_PRESSURE_MIN: f64 = 0.1;
+/// A reading, the share from which on it is told, and what was waited for.
+type Pressure = (&'static str, f64, &'static str);
+
+/// Time in which something waited for a processor is told beside who had them.
+const CPU: Pressure = ("pressure_cpu_share", 0.1, "a processor");
+/// Time in which something waited for memory: whoever uses it, the server is slowed down as well.
+const MEMORY: Pressure = ("pressure_memory_share", 0.05, "memory");
+/// Time in which something waited for a disk, while others used it.
+const IO: Pressure = ("pressure_io_share", 0.1, "a disk");
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     let found = stages(report).into_iter().filter_map(|(series, result)| told(report, series, result));
-    gather(report, CODE, found)
+    gather(report, Code::NoisyHost, found)
 }
 
 /// Stages in which nothing was read of a host that is read.
 pub(super) fn judge_unknown(report: &Report) -> Vec<Finding> {
     let advice = "measure for longer: a host is read once a second (--repeat makes more passes or holds; more data make longer passes)";
-    gather_alike(report, (CODE_UNKNOWN, Severity::Note, advice), stages(report), |series, result| {
+    let rule = (Code::NoisyHostUnknown, Severity::Note, advice);
+    gather_alike(report, rule, stages(report), |series, result, facts| {
         let source = report.target(&series.target)?.host_source.as_deref()?;
-        Others::on_server_host(result).is_none().then(|| {
+        let is_unknown = Others::on_server_host(result).is_none();
+        is_unknown.then(|| {
             format!(
-                "in {} too little was read of the server's host ({source}): it is not known what others used of it",
-                stage_name(result)
+                "in {} too little was read of the server's host ({}): it is not known what others used of it",
+                stage_name(result),
+                facts.name("host_source", source)
             )
         })
     })
@@ -61,13 +65,17 @@ fn told<'a>(report: &Report, series: &'a Series, result: &'a StageResult) -> Opt
     ];
     let noisy = machines.into_iter().filter_map(|(name, others)| Some((name, others?)));
     let noisy: Vec<(&str, Others)> = noisy.filter(|(_, others)| others.are_many()).collect();
-    let mut evidence: Vec<String> = noisy.iter().map(|(name, others)| others.words(name)).collect();
+    let mut facts = Facts::default();
+    let mut evidence: Vec<String> =
+        noisy.iter().map(|(name, others)| others.words(name, &mut facts)).collect();
     if !evidence.is_empty() {
-        evidence.extend(waited(result, "cpu", CPU_PRESSURE_TOLD, "a processor"));
+        evidence.extend(waited(result, CPU, &mut facts));
     }
-    evidence.extend(waited(result, "memory", MEMORY_PRESSURE_MIN, "memory"));
+    evidence.extend(waited(result, MEMORY, &mut facts));
     // The loads of other targets are no others, but their traffic is.
-    evidence.extend(disk(result).filter(|_| !is_loaded_beside(report, &series.target)));
+    if !is_loaded_beside(report, &series.target) {
+        evidence.extend(disk(result, &mut facts));
+    }
     let in_the_way = noisy.iter().any(|(_, others)| others.were_in_the_way());
     let advice = if in_the_way {
         "the figure is of what others left of the machine: stop what else runs there, or measure on another machine, and repeat \
@@ -79,6 +87,7 @@ fn told<'a>(report: &Report, series: &'a Series, result: &'a StageResult) -> Opt
         series,
         result,
         severity: if in_the_way { Severity::Doubt } else { Severity::Note },
+        facts,
         evidence: format!("in {}{} {}", stage_name(result), by_repeats(result), evidence.join("; ")),
         advice: advice.to_owned(),
     })
@@ -94,14 +103,14 @@ fn by_repeats(result: &StageResult) -> &'static str {
 }
 
 /// `for 88% of the time something waited for a processor`
-fn waited(result: &StageResult, key: &str, least: f64, what: &str) -> Option<String> {
-    let share = result.reading(&format!("pressure_{key}_share")).filter(|share| *share >= least)?;
-    Some(format!("for {} of the time something waited for {what}", format::share(share)))
+fn waited(result: &StageResult, (key, least, what): Pressure, facts: &mut Facts) -> Option<String> {
+    let share = result.reading(key).filter(|share| *share >= least)?;
+    Some(format!("for {} of the time something waited for {what}", facts.share(key, share)))
 }
 
 /// A server's own operations let it wait for its disk, too.
-fn disk(result: &StageResult) -> Option<String> {
+fn disk(result: &StageResult, facts: &mut Facts) -> Option<String> {
     let own = result.server_disk_share().filter(|own| *own < DISK_SHARE_FEW)?;
-    let waited = waited(result, "io", IO_PRESSURE_MIN, "a disk")?;
-    Some(format!("{waited}, and {} of its traffic was the server's", format::share(own)))
+    let waited = waited(result, IO, facts)?;
+    Some(format!("{waited}, and {} of its traffic was the server's", facts.share("server_disk", own)))
 }

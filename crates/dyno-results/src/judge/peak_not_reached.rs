@@ -2,8 +2,8 @@
 
 use super::evidence::{load_words, series_subject};
 use crate::document::{Report, Series, StageResult};
-use crate::event::{Finding, Severity};
-use crate::format;
+use crate::event::{Code, Finding, Severity};
+use crate::finding::Facts;
 use crate::headline::Demand;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
@@ -27,22 +27,23 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
         // No peak was looked for.
         return None;
     }
+    let mut facts = Facts::default();
     let unknown: Vec<String> = peak.maybe_higher(tried.iter().copied()).map(load_words).collect();
     let (evidence, advice) = if !passed && !unknown.is_empty() {
         let evidence = format!(
             "the peak may be at {}, where throughput is not known to within a factor of two; of the other steps {} \
              TPS at {} was highest",
-            unknown.join(", "),
-            format::long(peak.throughput.mean),
-            load_words(at_peak)
+            unknown.iter().map(|step| facts.name("unknown_at", step)).collect::<Vec<_>>().join(", "),
+            facts.per_s("highest", peak.throughput.mean),
+            facts.name("highest_at", &load_words(at_peak))
         );
         (evidence, "take longer steps, with --step, on a machine with less other work")
     } else if !passed {
         let evidence = format!(
             "throughput had not clearly stopped rising when the ladder ended at {}; highest was {} TPS at {}",
-            load_words(highest),
-            format::long(peak.throughput.mean),
-            load_words(at_peak)
+            facts.name("ended_at", &load_words(highest)),
+            facts.per_s("highest", peak.throughput.mean),
+            facts.name("highest_at", &load_words(at_peak))
         );
         let advice = if of_rates {
             "extend the ramp to a higher rate, with --ramp"
@@ -53,18 +54,18 @@ fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
     } else if !of_rates && peak.clients == lowest.stage.clients && peak.clients > 1 {
         let evidence = format!(
             "throughput was highest ({} TPS) at the ladder's lowest count, {}",
-            format::long(peak.throughput.mean),
-            load_words(lowest)
+            facts.per_s("highest", peak.throughput.mean),
+            facts.name("highest_at", &load_words(lowest))
         );
         (evidence, "start the ladder with fewer clients, with --clients or --ramp")
     } else {
         return None;
     };
-    Some(Finding {
-        code: "peak-not-reached".to_owned(),
-        severity: Severity::Doubt,
-        subject: series_subject(report, series),
+    Some(Finding::new(
+        (Code::PeakNotReached, Severity::Doubt),
+        series_subject(report, series),
         evidence,
-        advice: advice.to_owned(),
-    })
+        advice,
+        facts,
+    ))
 }

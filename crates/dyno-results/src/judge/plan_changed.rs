@@ -2,7 +2,8 @@
 
 use super::evidence::series_subject;
 use crate::document::{Passes, QueryTimes, Report, Series};
-use crate::event::{Finding, HookTime, Severity};
+use crate::event::{Code, Finding, HookTime, Severity};
+use crate::finding::Facts;
 use crate::format;
 use crate::plan::{FirstDifference, Plan, first_difference, indexes_of_one};
 use crate::words::{first_few, list};
@@ -13,6 +14,7 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
 }
 
 fn changed(report: &Report, series: &Series, passes: &Passes) -> Option<Finding> {
+    let mut facts = Facts::default();
     let told = |query: &QueryTimes| {
         let plan = |when| report.plan(series, &query.query, (when, false));
         let (before, after) = (plan(HookTime::Before)?, plan(HookTime::After)?);
@@ -35,17 +37,16 @@ fn changed(report: &Report, series: &Series, passes: &Passes) -> Option<Finding>
                 "after the passes the same steps in another order than before them".to_owned()
             }
         };
-        Some(format!("{}: {how}{indexes} ({times})", query.query))
+        Some(format!("{}: {how}{indexes} ({times})", facts.name("query", &query.query)))
     };
     let all: Vec<String> = passes.queries.iter().filter_map(told).collect();
-    (!all.is_empty()).then(|| Finding {
-        code: "plan-changed".to_owned(),
-        severity: Severity::Doubt,
-        subject: series_subject(report, series),
-        evidence: first_few(&all),
-        advice: "the times of these queries may belong to different plans: bring the statistics up to date (ANALYZE) and run again"
-            .to_owned(),
-    })
+    if all.is_empty() {
+        return None;
+    }
+    let advice = "the times of these queries may belong to different plans: bring the statistics up to date (ANALYZE) and run \
+                  again";
+    let (rule, subject) = ((Code::PlanChanged, Severity::Doubt), series_subject(report, series));
+    Some(Finding::new(rule, subject, first_few(&all), advice, facts))
 }
 
 /// `, index a no longer used, indexes b and c used now`

@@ -3,8 +3,8 @@
 use super::evidence::{loads, stage_name};
 use super::gathered::gather_alike;
 use crate::document::{Report, StageResult};
-use crate::event::{Arrival, Finding, Severity};
-use crate::format;
+use crate::event::{Arrival, Code, Finding, Severity};
+use crate::finding::Facts;
 
 /// Connections in use, as a share of the pool, from which on it counts as full.
 const POOL_FULL: f64 = 0.95;
@@ -13,7 +13,9 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
     let advice = "the response times are those of the pool, not of the server: give the clients more connections \
                   (--connections) or less load";
     let paced = loads(report).into_iter().filter(|(_, result)| is_paced(result));
-    gather_alike(report, ("pool-bound", Severity::Doubt, advice), paced, |_, result| evidence(result))
+    gather_alike(report, (Code::PoolBound, Severity::Doubt, advice), paced, |_, result, facts| {
+        evidence(result, facts)
+    })
 }
 
 /// Clients that send as soon as they are answered always wait for a connection: `closed-loop-latency` says so.
@@ -24,7 +26,7 @@ fn is_paced(result: &StageResult) -> bool {
     }
 }
 
-fn evidence(result: &StageResult) -> Option<String> {
+fn evidence(result: &StageResult, facts: &mut Facts) -> Option<String> {
     let pool = result.pool.filter(|pool| pool.connections > 0)?;
     let in_use = pool.in_use_mean / f64::from(pool.connections);
     let (wait, service) = (result.wait?, result.service?);
@@ -33,11 +35,11 @@ fn evidence(result: &StageResult) -> Option<String> {
             "in {} half of the transactions waited {} or longer for a connection, and the server took {} for them; the \
              pool's {} connections were in use for {} of the time, and {} clients waited on average",
             stage_name(result),
-            format::latency_us(wait.p50_us),
-            format::latency_us(service.p50_us),
-            format::count(u64::from(pool.connections)),
-            format::share(in_use),
-            format::count(pool.waiting_mean.round() as u64)
+            facts.us("connection_wait_p50", wait.p50_us),
+            facts.us("service_p50", service.p50_us),
+            facts.count("connections", pool.connections.into()),
+            facts.share("pool_in_use", in_use),
+            facts.count("clients_waiting", pool.waiting_mean.round() as u64)
         )
     })
 }

@@ -2,31 +2,29 @@
 
 use super::evidence::{loads, stage_name};
 use super::gathered::gather_alike;
-use crate::document::{Report, StageResult};
-use crate::event::{Arrival, Finding, Severity, StageKind};
-use crate::format;
+use crate::document::{Report, SHORTFALL, StageResult};
+use crate::event::{Arrival, Code, Finding, Severity, StageKind};
+use crate::finding::Facts;
+use crate::statistics::saturation::SHORTFALL_DEVIATIONS;
 use crate::words::list;
-
-/// A shortfall of this share is taken for real.
-const SHORTFALL_MIN: f64 = 0.02;
-/// Poisson arrivals vary by themselves: how many standard deviations of their count are let pass.
-const DEVIATIONS: f64 = 4.0;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     let advice = "lower the rate or allow more clients; the response times show how the backlog grew, not how fast the \
                   server answers";
     // A ladder of rates is there to go beyond what can be met: where it did is what `saturated` says.
     let loads = loads(report).into_iter().filter(|(_, result)| result.stage.kind != StageKind::Ladder);
-    gather_alike(report, ("rate-not-met", Severity::Doubt, advice), loads, |_, result| evidence(result))
+    gather_alike(report, (Code::RateNotMet, Severity::Doubt, advice), loads, |_, result, facts| {
+        evidence(result, facts)
+    })
 }
 
-fn evidence(result: &StageResult) -> Option<String> {
-    let parts: Vec<String> =
-        [shortfall(result), never_begun(result), skipped(result)].into_iter().flatten().collect();
+fn evidence(result: &StageResult, facts: &mut Facts) -> Option<String> {
+    let parts = [shortfall(result, facts), never_begun(result, facts), skipped(result, facts)];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| format!("in {} {}", stage_name(result), list(&parts)))
 }
 
-fn shortfall(result: &StageResult) -> Option<String> {
+fn shortfall(result: &StageResult, facts: &mut Facts) -> Option<String> {
     let due_per_s = mean_rate_per_s(result)?;
     let due = due_per_s * result.seconds;
     if due <= 0.0 {
@@ -35,31 +33,32 @@ fn shortfall(result: &StageResult) -> Option<String> {
     // A transaction that failed was begun in time all the same: the errors rule speaks of it.
     let ended = (result.totals.done + result.totals.failed + result.totals.unknown) as f64;
     let missing = 1.0 - ended / due;
-    (missing > SHORTFALL_MIN.max(DEVIATIONS / due.sqrt())).then(|| {
+    (missing > SHORTFALL.max(SHORTFALL_DEVIATIONS / due.sqrt())).then(|| {
         format!(
             "{} transactions a second ended where {} were due ({} are missing)",
-            format::long(ended / result.seconds),
-            format::long(due_per_s),
-            format::share(missing)
+            facts.per_s("ended", ended / result.seconds),
+            facts.per_s("due", due_per_s),
+            facts.share("missing", missing)
         )
     })
 }
 
 /// However few: they have no response time, and would have had the longest.
-fn never_begun(result: &StageResult) -> Option<String> {
+fn never_begun(result: &StageResult, facts: &mut Facts) -> Option<String> {
     let due = if result.not_begun == 1 {
         "transaction that was due was"
     } else {
         "transactions that were due were"
     };
-    (result.not_begun > 0).then(|| format!("{} {due} never begun", format::count(result.not_begun)))
+    (result.not_begun > 0)
+        .then(|| format!("{} {due} never begun", facts.count("not_begun", result.not_begun)))
 }
 
 /// However few, for the same reason.
-fn skipped(result: &StageResult) -> Option<String> {
+fn skipped(result: &StageResult, facts: &mut Facts) -> Option<String> {
     let were = if result.skipped == 1 { "transaction was" } else { "transactions were" };
     (result.skipped > 0)
-        .then(|| format!("{} {were} skipped for being too late", format::count(result.skipped)))
+        .then(|| format!("{} {were} skipped for being too late", facts.count("skipped", result.skipped)))
 }
 
 /// The rate that was asked for, over the time that the load lasted: a ramp that was cut short did not get to its end.

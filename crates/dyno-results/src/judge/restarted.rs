@@ -1,7 +1,8 @@
 //! `restarted`: the server was not the same from the beginning of the run to its end.
 
 use crate::document::Report;
-use crate::event::{Finding, ServerChanged, Severity, Subject};
+use crate::event::{Code, Finding, ServerChanged, Severity, Subject};
+use crate::finding::Facts;
 use crate::words::list;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
@@ -9,6 +10,11 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
 }
 
 fn judge_target(changed: &ServerChanged) -> Option<Finding> {
+    let mut facts = Facts::default();
+    changed.changes.iter().for_each(|change| _ = facts.name("changed", &change.what));
+    if changed.restarted {
+        facts.name("changed", "server");
+    }
     let restarted = changed.restarted.then(|| "the server was restarted, or is another one".to_owned());
     let others = changed.changes.iter().map(|change| {
         let [before, after] =
@@ -34,11 +40,11 @@ fn judge_target(changed: &ServerChanged) -> Option<Finding> {
             "run again on a server that nobody changes during the run; if it was restarted, its log says why",
         )
     };
-    Some(Finding {
-        code: "restarted".to_owned(),
-        severity,
-        subject: Subject::of_system(&changed.target),
+    Some(Finding::new(
+        (Code::Restarted, severity),
+        Subject::of_system(&changed.target),
         evidence,
-        advice: advice.to_owned(),
-    })
+        advice,
+        facts,
+    ))
 }

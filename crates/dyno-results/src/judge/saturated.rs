@@ -2,7 +2,8 @@
 
 use super::evidence::series_subject;
 use crate::document::{Limit, Report, Saturation, Series};
-use crate::event::{Finding, Severity, Subject};
+use crate::event::{Code, Finding, Severity, Subject};
+use crate::finding::Facts;
 use crate::statistics::saturation::LoadStep;
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
@@ -11,18 +12,23 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
 
 fn judge_series(report: &Report, series: &Series) -> Option<Finding> {
     let saturation = series.saturation.as_ref()?;
-    Some(Finding {
-        code: "saturated".to_owned(),
-        severity: Severity::Note,
-        subject: Subject { stage: Some(saturation.stage), ..series_subject(report, series) },
-        evidence: format!(
+    let mut facts = Facts::default();
+    facts.per_s("throughput", saturation.throughput_per_s);
+    for (measure, limits) in [("limit", &saturation.limits), ("taken", &saturation.taken_by_others)] {
+        limits.iter().for_each(|limit| _ = facts.name(measure, &limit.resource));
+    }
+    Some(Finding::new(
+        (Code::Saturated, Severity::Note),
+        Subject { stage: Some(saturation.stage), ..series_subject(report, series) },
+        format!(
             "{} is saturated: {}; {}",
             series.target,
             saturation.evidence,
             at_bound(report, series, saturation)
         ),
-        advice: advice(report, series, saturation),
-    })
+        advice(report, series, saturation),
+        facts,
+    ))
 }
 
 /// `at its limit was cpu (…), and disk (…)`

@@ -2,8 +2,8 @@
 //! untouched server.
 
 use crate::document::Report;
-use crate::event::{Finding, Setting, Settings, Severity, Subject};
-use crate::format;
+use crate::event::{Code, Finding, Setting, Settings, Severity, Subject};
+use crate::finding::Facts;
 
 /// Settings that are named: the first, which are the weightiest.
 const SHOWN: usize = 6;
@@ -16,22 +16,21 @@ fn judge_target(settings: &Settings) -> Option<Finding> {
     if changed.is_empty() {
         return None;
     }
+    let mut facts = Facts::default();
+    let count = facts.count("changed", changed.len() as u64);
+    changed.iter().for_each(|row| _ = facts.name("setting", &row.name));
     let mut shown: Vec<String> = changed.iter().take(SHOWN).map(|row| describe(row)).collect();
     if changed.len() > SHOWN {
         shown.push(format!("and {} more", changed.len() - SHOWN));
     }
     let differ = if changed.len() == 1 { "setting differs" } else { "settings differ" };
-    Some(Finding {
-        code: "settings-changed".to_owned(),
-        severity: Severity::Note,
-        subject: Subject::of_system(&settings.target),
-        evidence: format!(
-            "{} {differ} from the defaults: {}",
-            format::count(changed.len() as u64),
-            shown.join(", ")
-        ),
-        advice: "publish the settings with the figures; the report lists them all".to_owned(),
-    })
+    Some(Finding::new(
+        (Code::SettingsChanged, Severity::Note),
+        Subject::of_system(&settings.target),
+        format!("{count} {differ} from the defaults: {}", shown.join(", ")),
+        "publish the settings with the figures; the report lists them all",
+        facts,
+    ))
 }
 
 /// `shared_buffers 6GB`

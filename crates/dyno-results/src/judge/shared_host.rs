@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::evidence::{driver_cores, loads, shared_cpus};
 use crate::document::{Report, StageResult};
-use crate::event::{Finding, Severity, Subject, Target};
-use crate::format;
+use crate::event::{Code, Finding, Severity, Subject, Target};
+use crate::finding::Facts;
 use crate::words::list;
 
 /// With less than this share of the processors, the driver takes little from the server.
@@ -73,42 +73,45 @@ fn with_driver<'a>(report: &'a Report, target: &'a Target, neighbours: &[&'a Tar
         true => format!("driver and {server}"),
         false => "driver and server".to_owned(),
     };
+    let mut facts = Facts::default();
     let evidence = match (cpus, share) {
-        (Some(cpus), Some(share)) => {
-            format!("{who} share {}; the driver took {} of them", processors(cpus), format::share(share))
-        }
+        (Some(cpus), Some(share)) => format!(
+            "{who} share {}; the driver took {} of them",
+            processors(cpus, &mut facts),
+            facts.share("driver_share", share)
+        ),
         (Some(cpus), None) => {
-            format!("{who} share {}; what the driver took is not known", processors(cpus))
+            format!("{who} share {}; what the driver took is not known", processors(cpus, &mut facts))
         }
         (None, _) => format!("{who} share a host; how many processors it has is not known"),
     };
     let small = share.is_some_and(|share| share < DRIVER_SHARE_SMALL);
     let together = together(report, target, neighbours);
-    Finding {
-        code: "shared-host".to_owned(),
-        severity: if small && !together { Severity::Note } else { Severity::Doubt },
-        subject: Subject::of_system(&target.name),
-        evidence: format!("{evidence}{}", beside(&names(neighbours), together)),
-        advice: "run dyno on another machine near the server to measure the server alone; compare only with \
-                 results of the same arrangement"
-            .to_owned(),
-    }
+    Finding::new(
+        (Code::SharedHost, if small && !together { Severity::Note } else { Severity::Doubt }),
+        Subject::of_system(&target.name),
+        format!("{evidence}{}", beside(&names(neighbours), together, &mut facts)),
+        "run dyno on another machine near the server to measure the server alone; compare only with \
+                 results of the same arrangement",
+        facts,
+    )
 }
 
 /// Servers that share a host of which the driver is no part.
 fn with_servers<'a>(report: &'a Report, target: &'a Target, neighbours: &[&'a Target]) -> Finding {
-    let cpus = shared_cpus(report, &target.name).map_or_else(|| "a host".to_owned(), processors);
+    let mut facts = Facts::default();
+    let cpus = shared_cpus(report, &target.name);
+    let cpus = cpus.map_or_else(|| "a host".to_owned(), |cpus| processors(cpus, &mut facts));
     let together = together(report, target, neighbours);
     let others = names(neighbours);
     let names = [&[target.server.as_str()], others.as_slice()].concat();
-    Finding {
-        code: "shared-host".to_owned(),
-        severity: if together { Severity::Doubt } else { Severity::Note },
-        subject: Subject::of_system(&target.name),
-        evidence: format!("{} share {cpus}{}", told(&names), beside(&others, together)),
-        advice: "give each server a machine of its own, or measure each in a run of its own with the others stopped, and compare the runs"
-            .to_owned(),
-    }
+    Finding::new(
+        (Code::SharedHost, if together { Severity::Doubt } else { Severity::Note }),
+        Subject::of_system(&target.name),
+        format!("{} share {cpus}{}", told(&names), beside(&others, together, &mut facts)),
+        "give each server a machine of its own, or measure each in a run of its own with the others stopped, and compare the runs",
+        facts,
+    )
 }
 
 /// Systems on other servers of the same host.
@@ -136,7 +139,8 @@ fn told(names: &[&str]) -> String {
 }
 
 /// A server takes part in what is measured of its neighbour even while nobody asks it anything.
-fn beside(names: &[&str], together: bool) -> String {
+fn beside(names: &[&str], together: bool, facts: &mut Facts) -> String {
+    facts.names(if together { "loaded_beside" } else { "beside" }, names);
     match (names.is_empty(), together) {
         (true, _) => String::new(),
         (false, true) => format!("; {} ran there under load at the same time", told(names)),
@@ -158,7 +162,8 @@ fn together<'a>(report: &'a Report, target: &'a Target, neighbours: &[&'a Target
     report.stages.iter().filter(is_neighbour).any(|other| own.iter().any(|own| overlap(own, other)))
 }
 
-fn processors(cpus: f64) -> String {
+fn processors(cpus: f64, facts: &mut Facts) -> String {
+    facts.cores("processors", cpus);
     match cpus {
         _ if (cpus - 1.0).abs() < f64::EPSILON => "1 processor".to_owned(),
         _ if cpus.fract() == 0.0 => format!("{cpus:.0} processors"),

@@ -1,7 +1,8 @@
 //! `stats-missing`: the planner knows nothing of the tables, because they were never analysed.
 
 use crate::document::Report;
-use crate::event::{Data, Finding, Severity, Subject};
+use crate::event::{Code, Data, Finding, Severity, Subject};
+use crate::finding::Facts;
 use crate::words::list;
 
 /// Tables that are named.
@@ -18,21 +19,22 @@ fn judge_data(data: &Data) -> Option<Finding> {
     if named.is_empty() {
         return None;
     }
+    let mut facts = Facts::default();
+    facts.names("table", &named);
     let others = named.len().saturating_sub(NAMED_MAX);
     if others > 0 {
         named.truncate(NAMED_MAX);
         named.push(format!("{others} more"));
     }
-    Some(Finding {
-        code: "stats-missing".to_owned(),
-        severity: Severity::Doubt,
-        subject: Subject::of_system(&data.target),
-        evidence: format!(
+    Some(Finding::new(
+        (Code::StatsMissing, Severity::Doubt),
+        Subject::of_system(&data.target),
+        format!(
             "the planner has no statistics of {}, which have rows and were never analysed: it guesses how many rows a query \
              finds",
             list(&named)
         ),
-        advice: "have the tables analysed (ANALYZE) before the load, unless you measure what a server does without it"
-            .to_owned(),
-    })
+        "have the tables analysed (ANALYZE) before the load, unless you measure what a server does without it",
+        facts,
+    ))
 }

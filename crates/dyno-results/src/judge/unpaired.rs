@@ -2,8 +2,8 @@
 
 use super::evidence::{series_subject, stage_name};
 use crate::document::{Report, Series, StageResult};
-use crate::event::{Finding, Severity, StageKind, Subject};
-use crate::format;
+use crate::event::{Code, Finding, Severity, StageKind, Subject};
+use crate::finding::Facts;
 use crate::spec::{PhaseSpec, StreamSpec};
 
 /// Share of a stage, and seconds, that another stream may be missing: stages begin and end some milliseconds apart.
@@ -51,24 +51,25 @@ fn of_series(report: &Report, phase: &PhaseSpec, series: &Series) -> Option<Find
     let found: Vec<Unpaired<'_>> = stages.iter().copied().filter_map(shortest).filter(is_unpaired).collect();
     // The last one where a hold, if there is any, comes last.
     let told = found.last()?;
+    let mut facts = Facts::default();
     let evidence = format!(
         "in {} of {} of {}, another stream did not run for the whole time: {} ran for {} of {}",
-        found.len(),
-        format::counted(stages.len() as u64, "stage"),
+        facts.count("found_in", found.len() as u64),
+        facts.counted("stages", stages.len() as u64, "stage"),
         series.name,
-        told.other,
-        format::duration_s(told.together_s),
+        facts.name("other", told.other),
+        facts.s("together", told.together_s),
         stage_name(told.result)
     );
     let advice = "the figures are not those of the streams together: give only one stream a course of its own, and the others \
                   last as long (`dyno plan` shows the course of each), or give all the same stages";
-    Some(Finding {
-        code: "unpaired".to_owned(),
-        severity: Severity::Doubt,
-        subject: Subject { stage: Some(told.result.stage.id), ..series_subject(report, series) },
+    Some(Finding::new(
+        (Code::Unpaired, Severity::Doubt),
+        Subject { stage: Some(told.result.stage.id), ..series_subject(report, series) },
         evidence,
-        advice: advice.to_owned(),
-    })
+        advice,
+        facts,
+    ))
 }
 
 /// Whether its load lasts as long as others.

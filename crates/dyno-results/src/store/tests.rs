@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::*;
 use crate::document::NOT_FINISHED;
 use crate::event::{
-    Answer, Event, Finding, Hook, HookTime, QueryAnswer, QueryFailure, Sample, Severity, StageKind, Subject,
+    Answer, Code, Event, Facts, Finding, Hook, HookTime, QueryAnswer, QueryFailure, Sample, Severity,
+    StageKind, Subject,
 };
 use crate::fixture::{Fixture, FixtureStage, clean_fixture, interval};
 use crate::fold::fold;
@@ -607,19 +608,13 @@ fn a_list_tells_findings_and_rates() {
         ..FixtureStage::read(StageKind::Hold, 64, &[500, 500])
     });
     for (code, severity) in [
-        ("shared-host", Severity::Doubt),
-        ("shared-host", Severity::Doubt),
-        ("durable", Severity::Note),
-        ("data-check-failed", Severity::Invalid),
+        (Code::SharedHost, Severity::Doubt),
+        (Code::SharedHost, Severity::Doubt),
+        (Code::Durable, Severity::Note),
+        (Code::DataCheckFailed, Severity::Invalid),
     ] {
-        let text = String::new;
-        let finding = Finding {
-            code: code.to_owned(),
-            severity,
-            subject: Subject::default(),
-            evidence: text(),
-            advice: text(),
-        };
+        let subject = Subject::default();
+        let finding = Finding::new((code, severity), subject, String::new(), "", Facts::default());
         fixture.push(Event::Finding(finding));
     }
     fixture.finish();

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use crate::document::Report;
 use crate::event::{
-    Arrival, Check, Data, Distribution, Event, Finding, Finished, Hook, HookTime, Host, Interval, NotDone,
-    Notice, Outcome, Pool, PrepareStep, Sample, Setting, SettingFacts, Settings, Severity, Stage,
-    StageFinished, StageKey, StageKind, Stamped, Started, Subject, Table, Target, TargetLost, TypeInterval,
+    Arrival, Check, Code, Data, Distribution, Event, Facts, Finding, Finished, Hook, HookTime, Host,
+    Interval, NotDone, Notice, Outcome, Pool, PrepareStep, Sample, Setting, SettingFacts, Settings, Severity,
+    Stage, StageFinished, StageKey, StageKind, Stamped, Started, Subject, Table, Target, TargetLost,
+    TypeInterval,
 };
 use crate::fold::fold;
 use crate::latency::Latency;
@@ -216,6 +217,7 @@ impl Fixture {
         self.push(Event::Finished(Finished {
             outcome: Outcome::Complete,
             reason: None,
+            targets_lost: false,
             seconds: self.now_ms as f64 / 1000.0,
         }));
     }
@@ -486,13 +488,13 @@ pub(crate) fn clean_report() -> Report {
 /// A finding, a notice and a preparation step, for what reads all kinds of events.
 pub(crate) fn one_of_each_remark() -> Vec<Event> {
     vec![
-        Event::Finding(Finding {
-            code: "shared-host".to_owned(),
-            severity: Severity::Doubt,
-            subject: Subject::of_system("pg"),
-            evidence: "driver and server share 2 cores".to_owned(),
-            advice: "run the driver elsewhere".to_owned(),
-        }),
+        Event::Finding(Finding::new(
+            (Code::SharedHost, Severity::Doubt),
+            Subject::of_system("pg"),
+            "driver and server share 2 cores".to_owned(),
+            "run the driver elsewhere",
+            Facts::default(),
+        )),
         Event::Hook(Hook {
             target: "pg".to_owned(),
             about: "write".to_owned(),

@@ -61,7 +61,9 @@ pub(crate) fn run(context: &Context<'_>) -> Result<(), Failure> {
         // The reason is told by who called, once.
         context.stream.close_live();
     }
-    finish(context.stream, ended.as_ref().err().map(ToString::to_string));
+    let failure = ended.as_ref().err();
+    let targets_lost = matches!(failure, Some(Failure::TargetsLost { .. }));
+    finish(context.stream, failure.map(ToString::to_string), targets_lost);
     ended
 }
 
@@ -73,10 +75,11 @@ fn all_queries_ran(context: &Context<'_>) -> Result<(), Failure> {
     }
 }
 
-/// Ends a run's stream with what is to be found in it, and why it ended if that was too early.
-pub(crate) fn finish(stream: &EventStream, reason: Option<String>) {
+/// Ends a run's stream with what is to be found in it, and why it ended if that was too early: `targets_lost` if for nothing
+/// but that.
+pub(crate) fn finish(stream: &EventStream, reason: Option<String>, targets_lost: bool) {
     let outcome = if reason.is_none() { Outcome::Complete } else { Outcome::Incomplete };
-    let finished = Finished { outcome, reason, seconds: stream.seconds() };
+    let finished = Finished { outcome, reason, targets_lost, seconds: stream.seconds() };
     for finding in judge(&stream.report_ending(&finished)) {
         stream.emit(Event::Finding(finding));
     }

@@ -14,8 +14,8 @@ use dyno_report::terminal::Terminal;
 use dyno_results::answer::Recorded;
 use dyno_results::document::{Report, StageResult};
 use dyno_results::event::{Event, Finding, Severity, StageKind, Started};
-use dyno_results::judge::{OUTLASTED, OUTLASTS};
-use dyno_results::spec::{RunSpec, Time};
+use dyno_results::judge::OUTLASTED;
+use dyno_results::spec::RunSpec;
 use dyno_results::store::Store;
 use dyno_target::settings::without_password;
 
@@ -265,9 +265,7 @@ fn why_nothing(report: &Report) -> Option<String> {
         is_measured && result.complete && ended > 0 && result.errors.keys().all(|code| code == OUTLASTED)
     };
     let first = report.stages.iter().find(is_of_dyno)?;
-    let limit = report.time_limit(&first.stage.key);
-    let reaches = |limit: &Time| limit.0 < OUTLASTS || limit.0.as_secs_f64() < first.seconds;
-    Some(match limit.filter(reaches) {
+    Some(match report.time_limit_within(first) {
         Some(limit) => {
             format!("statements were cancelled at the time limit: give them longer than --time-limit {limit}")
         }

@@ -20,7 +20,7 @@ pub(super) fn brief(report: &Report, page: Option<&Path>) -> String {
         findings.iter().partition(|finding| finding.severity == Severity::Note);
     for finding in doubts {
         let severity = if finding.severity == Severity::Invalid { "invalid" } else { "doubt" };
-        text.push_str(&format!("dyno: {severity} {}: {}\n", finding.code, finding.evidence));
+        text.push_str(&format!("dyno: {severity} {}: {}\n", finding.code.as_str(), finding.evidence));
     }
     if !notes.is_empty() {
         let codes: Vec<_> = notes.iter().map(|finding| finding.code.as_str()).collect();

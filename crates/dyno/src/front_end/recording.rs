@@ -319,7 +319,7 @@ impl RecordedRun {
             let may_commit = !only_reads(&self.stream.report(), &described.target.name);
             described.compare_again(&self.stream, endpoint, may_commit);
         }
-        campaign::finish(&self.stream, reason);
+        campaign::finish(&self.stream, reason, false);
         self.stream.close_live();
         let report = self.stream.report();
         let pages = Pages::write(&report, &self.store, None);

@@ -17,8 +17,6 @@ const ROWS_TOLERANCE: f64 = 1.05;
 const ROWS_ESTIMATED: f64 = 1.25;
 /// A table with a smaller share of the rows decides nothing.
 const TABLE_SHARE_MIN: f64 = 0.01;
-/// Share of the host's memory up to which the operating system can be taken to cache the data.
-const MEMORY_SHARE_CACHES: f64 = 0.8;
 
 const SCALE: Aspect = Aspect {
     name: "scale",
@@ -105,11 +103,13 @@ fn of_family(sides: &[Side], family: &str) -> Vec<Difference> {
     let scale = values(sides, |member| Some(plain(found(member, family)?.scale?)));
     let scale =
         if scale.iter().all(Option::is_none) { rows(sides, family) } else { unequal(sides, &SCALE, scale) };
-    let place = values(sides, |member| place(found(member, family)?));
-    let levels: Vec<Option<&str>> =
-        place.iter().map(|text| text.as_deref().map(|text| text.split(':').next().unwrap_or(text))).collect();
+    let place = |member: &Member| place(found(member, family)?);
+    let levels = values(sides, |member| Some(place(member)?.0.to_owned()));
     let placed_alike = levels.windows(2).all(|pair| pair[0] == pair[1]);
-    let cache = (!placed_alike).then(|| told(sides, &CACHE, place));
+    let cache = (!placed_alike).then(|| {
+        let shown = |member: &Member| place(member).map(|(level, sizes)| format!("{level}: {sizes}"));
+        told(sides, &CACHE, values(sides, shown))
+    });
     scale.into_iter().chain(indexes(sides, family)).chain(cache).collect()
 }
 
@@ -213,33 +213,15 @@ fn near(left: Option<u64>, right: Option<u64>, within: f64) -> bool {
     }
 }
 
-/// Where the data lie, then their size and the memory's, behind a colon.
-fn place(data: &Data) -> Option<String> {
+/// Where the data lie, and their size beside the memory's.
+fn place(data: &Data) -> Option<(&'static str, String)> {
     let tables = data.bytes()?;
     let cache = data.cache_bytes.filter(|cache| *cache > 0);
-    let memory = data.memory_bytes.filter(|memory| tables as f64 <= MEMORY_SHARE_CACHES * *memory as f64);
-    Some(match (cache, memory) {
-        (Some(cache), _) if tables <= cache => {
-            format!(
-                "in the server's cache: {} of data, {} of cache",
-                format::bytes(tables),
-                format::bytes(cache)
-            )
-        }
-        (_, Some(memory)) => {
-            format!(
-                "in the host's memory: {} of data, {} of memory",
-                format::bytes(tables),
-                format::bytes(memory)
-            )
-        }
-        (Some(cache), None) => {
-            format!(
-                "larger than the server's cache: {} of data, {} of cache",
-                format::bytes(tables),
-                format::bytes(cache)
-            )
-        }
+    let (level, bytes, of) = match (cache, data.caching_memory()) {
+        (Some(cache), _) if tables <= cache => ("in the server's cache", cache, "cache"),
+        (_, Some(memory)) => ("in the host's memory", memory, "memory"),
+        (Some(cache), None) => ("larger than the server's cache", cache, "cache"),
         (None, None) => return None,
-    })
+    };
+    Some((level, format!("{} of data, {} of {of}", format::bytes(tables), format::bytes(bytes))))
 }

@@ -9,6 +9,7 @@ use crate::document::StageResult;
 use crate::event::{Arrival, Distribution, Severity, StageKind};
 use crate::format;
 use crate::headline::Demand;
+use crate::words::distinct;
 
 /// Stages whose lengths differ by less are of one length.
 const SECONDS_TOLERANCE: f64 = 1.1;
@@ -105,13 +106,10 @@ pub(super) fn differences(sides: &[Side], shared: &SharedParts<'_>) -> Vec<Diffe
             found.extend(super::queries::differences(sides, shared, picks));
         }
     }
-    let mut found: Vec<Difference> = found.into_iter().flatten().collect();
-    for difference in &mut found {
-        difference.series = Some(shared.name.to_owned());
-    }
+    let series = Some(shared.name.to_owned());
+    let of_series = |difference| Difference { series: series.clone(), ..difference };
     // Several headlines may show the same.
-    found.dedup_by(|left, right| left.text == right.text);
-    found
+    distinct(found.into_iter().flatten().map(of_series))
 }
 
 fn workload(sides: &[Side], shared: &SharedParts<'_>) -> Option<Difference> {

@@ -6,12 +6,11 @@ use crate::comparison::document::Difference;
 use crate::comparison::sections::SharedParts;
 use crate::comparison::side::{Member, Side};
 use crate::document::{QueryTimes, Series};
-use crate::event::{HookTime, Severity};
+use crate::event::{Code, HookTime, Severity};
 use crate::format;
 use crate::plan::{FirstDifference, first_difference, indexes_of_one};
 use crate::words::{first_few, list};
 
-pub(super) const CODE: &str = "plan-changed";
 const PLANS: Aspect = Aspect {
     name: "plans",
     severity: Severity::Note,
@@ -31,7 +30,7 @@ pub(super) fn differences(sides: &[Side], shared: &SharedParts<'_>) -> Option<Di
     let values: Vec<Option<String>> = shared.sides.iter().enumerate().map(of_side).collect();
     let text = values.iter().flatten().map(String::as_str).collect::<Vec<_>>().join("; ");
     (!text.is_empty()).then(|| Difference {
-        code: CODE,
+        code: Code::PlanChanged,
         aspect: PLANS.name,
         severity: PLANS.severity,
         series: Some(shared.name.to_owned()),

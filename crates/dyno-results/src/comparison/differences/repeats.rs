@@ -1,10 +1,10 @@
 //! Whether what is named as repeats of a side repeats anything: stages of which different things were asked have no median.
 
-use super::{Aspect, NOT_COMPARABLE, joined};
+use super::{Aspect, joined};
 use crate::comparison::document::Difference;
 use crate::comparison::side::{Picked, Side};
 use crate::document::StageResult;
-use crate::event::Severity;
+use crate::event::{Code, Severity};
 use crate::words::list;
 
 const REPEATS: Aspect = Aspect {
@@ -37,7 +37,7 @@ pub(super) fn repeats(
         picks.iter().filter(|picked| picked.repeats() > 0).all(|picked| picked.demand().is_some());
     let severity = if same_load { Severity::Doubt } else { REPEATS.severity };
     Some(Difference {
-        code: NOT_COMPARABLE,
+        code: Code::NotComparable,
         aspect: REPEATS.name,
         severity,
         series: None,

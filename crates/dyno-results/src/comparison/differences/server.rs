@@ -3,7 +3,7 @@
 use super::{Aspect, noted_among_products, unequal, unequal_where_known, values};
 use crate::comparison::document::Difference;
 use crate::comparison::side::{Member, Side};
-use crate::event::{Finding, Hook, HookTime, Host, Setting, Severity};
+use crate::event::{Code, Finding, Hook, HookTime, Host, Setting, Severity};
 use crate::format;
 use crate::judge::settings_changed::with_unit;
 use crate::words::list;
@@ -83,17 +83,23 @@ pub(super) fn differences(sides: &[Side]) -> Vec<Difference> {
 }
 
 /// What the judge says of durability: one of these of each system.
-const DURABILITY_CODES: [&str; 5] =
-    ["durable", "durability-off", "durability-relaxed", "durability-unknown", "durability-implausible"];
+const DURABILITY_CODES: [Code; 5] = [
+    Code::Durable,
+    Code::DurabilityOff,
+    Code::DurabilityRelaxed,
+    Code::DurabilityUnknown,
+    Code::DurabilityImplausible,
+];
 
 /// The classes of durability are what must agree; what the judge says of each is the evidence.
 fn durability(sides: &[Side]) -> Option<Difference> {
-    let class = |member: &Member| Some(durability_finding(member)?.code.clone());
+    let class = |member: &Member| Some(durability_finding(member)?.code.as_str().to_owned());
     let classes = values(sides, class);
     let mut difference = unequal(sides, &DURABILITY, classes)?;
     let said = values(sides, |member| {
         let finding = durability_finding(member)?;
-        let class = finding.code.strip_prefix("durability-").unwrap_or(&finding.code);
+        let code = finding.code.as_str();
+        let class = code.strip_prefix("durability-").unwrap_or(code);
         Some(format!("{class} – {}", finding.evidence))
     });
     // Reads pay nothing for durability: there the judge itself makes no more than a note of it.
@@ -117,7 +123,7 @@ fn durability(sides: &[Side]) -> Option<Difference> {
 fn durability_finding(member: &Member) -> Option<&Finding> {
     let report = member.report();
     let is_of = |finding: &&Finding| {
-        DURABILITY_CODES.contains(&finding.code.as_str()) && report.bears_on(&finding.subject, &member.target)
+        DURABILITY_CODES.contains(&finding.code) && report.bears_on(&finding.subject, &member.target)
     };
     report.findings.iter().find(is_of)
 }

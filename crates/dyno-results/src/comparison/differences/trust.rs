@@ -4,7 +4,7 @@ use super::{Aspect, told, unequal, values};
 use crate::comparison::document::Difference;
 use crate::comparison::sections::SharedParts;
 use crate::comparison::side::{Member, Side};
-use crate::event::{Outcome, Severity, Subject};
+use crate::event::{Code, Outcome, Severity, Subject};
 use crate::words::{clause, distinct, list};
 
 const OUTCOME: Aspect = Aspect {
@@ -38,7 +38,8 @@ const SHARED_DOUBTS: Aspect = Aspect {
     advice: "these weigh on all sides alike, if not equally (`dyno findings RUN`)",
 };
 /// Compared by other rules.
-const ELSEWHERE: [&str; 4] = ["durability-off", "durability-relaxed", "durability-implausible", "incomplete"];
+const ELSEWHERE: [Code; 4] =
+    [Code::DurabilityOff, Code::DurabilityRelaxed, Code::DurabilityImplausible, Code::Incomplete];
 
 pub(super) fn differences(sides: &[Side], shared: &[SharedParts<'_>]) -> Vec<Difference> {
     let mut found = vec![
@@ -69,14 +70,20 @@ fn outcome(sides: &[Side]) -> Option<Difference> {
             }
         })
     };
-    let outcomes = values(sides, outcome);
-    let complete = outcomes.iter().all(|outcome| outcome.as_deref() == Some("complete"));
-    (!complete).then(|| told(sides, &OUTCOME, outcomes))
+    let is_whole = |member: &Member| {
+        let report = member.report();
+        let is_lost = report.lost.iter().any(|lost| lost.lost.target == member.target);
+        report.run.outcome == Outcome::Complete && !is_lost
+    };
+    let all_whole = sides.iter().flat_map(|side| &side.members).all(is_whole);
+    (!all_whole).then(|| told(sides, &OUTCOME, values(sides, outcome)))
 }
 
 /// What must not be used of a series; of all of them, where a finding is of the run or of a target.
 fn invalid(sides: &[Side], shared: Option<&SharedParts<'_>>) -> Option<Difference> {
-    of(sides, shared, &INVALID, &own(sides, shared, Severity::Invalid))
+    let names = |codes: Vec<Code>| codes.into_iter().map(|code| code.as_str().to_owned()).collect();
+    let codes: Vec<Vec<String>> = own(sides, shared, Severity::Invalid).into_iter().map(names).collect();
+    of(sides, shared, &INVALID, &codes)
 }
 
 /// As [`invalid`], of what is in doubt: on some sides only, beside a note of it on the others, and on every side.
@@ -84,17 +91,17 @@ fn doubts(sides: &[Side], shared: Option<&SharedParts<'_>>) -> [Option<Differenc
     let doubts = own(sides, shared, Severity::Doubt);
     let notes = own(sides, shared, Severity::Note);
     let known = || doubts.iter().zip(&notes);
-    let is_shared = |code: &String| doubts.iter().all(|codes| codes.contains(code));
+    let is_shared = |code: &Code| doubts.iter().all(|codes| codes.contains(code));
     let is_told_by_all =
-        |code: &String| known().all(|(doubts, notes)| doubts.contains(code) || notes.contains(code));
-    let codes = distinct(doubts.iter().flatten().cloned());
-    let (common, others): (Vec<String>, Vec<String>) = codes.into_iter().partition(is_shared);
-    let (unequal, of_some): (Vec<String>, Vec<String>) = others.into_iter().partition(is_told_by_all);
-    let of_kind = |aspect: &Aspect, wanted: &[String]| {
-        let of_side = |(doubts, notes): (&Vec<String>, &Vec<String>)| {
-            let told = |code: &String| match (doubts.contains(code), notes.contains(code)) {
-                (true, _) => Some(code.clone()),
-                (false, true) => Some(format!("{code} as a note")),
+        |code: &Code| known().all(|(doubts, notes)| doubts.contains(code) || notes.contains(code));
+    let codes = distinct(doubts.iter().flatten().copied());
+    let (common, others): (Vec<Code>, Vec<Code>) = codes.into_iter().partition(is_shared);
+    let (unequal, of_some): (Vec<Code>, Vec<Code>) = others.into_iter().partition(is_told_by_all);
+    let of_kind = |aspect: &Aspect, wanted: &[Code]| {
+        let of_side = |(doubts, notes): (&Vec<Code>, &Vec<Code>)| {
+            let told = |code: &Code| match (doubts.contains(code), notes.contains(code)) {
+                (true, _) => Some(code.as_str().to_owned()),
+                (false, true) => Some(format!("{} as a note", code.as_str())),
                 (false, false) => None,
             };
             wanted.iter().filter_map(told).collect()
@@ -118,7 +125,7 @@ fn of(
 }
 
 /// Codes of each side that are of the series; without one those of the run and of targets.
-fn own(sides: &[Side], shared: Option<&SharedParts<'_>>, severity: Severity) -> Vec<Vec<String>> {
+fn own(sides: &[Side], shared: Option<&SharedParts<'_>>, severity: Severity) -> Vec<Vec<Code>> {
     codes(sides, shared.map_or(&[], std::slice::from_ref), severity)
         .into_iter()
         .map(|codes| codes.into_iter().filter(|(_, of_series)| *of_series == shared.is_some()))
@@ -131,7 +138,7 @@ fn text(codes: &[String]) -> Option<String> {
 }
 
 /// Codes of this severity that concern each side, with whether they are of a series.
-fn codes(sides: &[Side], shared: &[SharedParts<'_>], severity: Severity) -> Vec<Vec<(String, bool)>> {
+fn codes(sides: &[Side], shared: &[SharedParts<'_>], severity: Severity) -> Vec<Vec<(Code, bool)>> {
     let of_side = |(index, side): (usize, &Side)| {
         let series = |member: &Member| -> Vec<&str> {
             let of_side = shared.iter().flat_map(|shared| shared.sides.get(index).into_iter().flatten());
@@ -142,9 +149,9 @@ fn codes(sides: &[Side], shared: &[SharedParts<'_>], severity: Severity) -> Vec<
             let compared = series(member);
             let findings = member.report().findings.iter().filter(|finding| finding.severity == severity);
             let told = findings.filter(move |finding| {
-                !ELSEWHERE.contains(&finding.code.as_str()) && concerns(&finding.subject, member, &compared)
+                !ELSEWHERE.contains(&finding.code) && concerns(&finding.subject, member, &compared)
             });
-            told.map(|finding| (finding.code.clone(), finding.subject.series.is_some()))
+            told.map(|finding| (finding.code, finding.subject.series.is_some()))
         });
         distinct(codes)
     };

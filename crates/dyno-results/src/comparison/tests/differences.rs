@@ -782,9 +782,11 @@ fn queries_that_are_run_in_other_ways_are_told_of_one_product() {
     };
     let found = between("Seq Scan", "Index Scan", "PostgreSQL");
     assert_found(&found, "plans", Severity::Note, &[" with Seq Scan (a), ", " with Index Scan (b)"]);
-    assert_eq!(found.last().map(|difference| difference.code), Some("plan-changed"));
+    assert_eq!(found.last().map(|difference| difference.code), Some(Code::PlanChanged));
     assert!(
-        found.iter().all(|difference| (difference.aspect == "plans") == (difference.code == "plan-changed"))
+        found
+            .iter()
+            .all(|difference| (difference.aspect == "plans") == (difference.code == Code::PlanChanged))
     );
     for silent in [between("Seq Scan", "Seq Scan", "PostgreSQL"), between("Seq Scan", "Index Scan", "MySQL")]
     {

@@ -2,7 +2,7 @@
 
 use crate::document::{Report, StageResult};
 use crate::event::SettingFacts;
-use crate::format;
+use crate::finding::Facts;
 use crate::judge::evidence::headlines;
 
 const SYNCS: &str = "wal_fsyncs_per_s";
@@ -22,8 +22,13 @@ pub(super) fn counted(report: &Report, target: &str) -> Option<bool> {
 
 /// Fewer syncs than the commits of a stage could share. `None` where there were enough, or it cannot be told: a server that
 /// counts none in the whole run has no counter that says anything.
-pub(super) fn missing(report: &Report, facts: &SettingFacts, target: &str) -> Option<String> {
-    if facts.log_written_through || counted(report, target) != Some(true) {
+pub(super) fn missing(
+    report: &Report,
+    settings: &SettingFacts,
+    target: &str,
+    facts: &mut Facts,
+) -> Option<String> {
+    if settings.log_written_through || counted(report, target) != Some(true) {
         return None;
     }
     let stages = headlines(report).into_iter().filter(|(series, _)| series.target == target);
@@ -35,9 +40,9 @@ pub(super) fn missing(report: &Report, facts: &SettingFacts, target: &str) -> Op
         (syncs * f64::from(sharing) * SLACK < surely_counted).then(|| {
             format!(
                 "{} of the log were seen each second for {} commits of {}, which can share no more than one sync",
-                format::counted(syncs.round() as u64, "sync"),
-                format::long(commits),
-                format::clients(sharing)
+                facts.counted(SYNCS, syncs.round() as u64, "sync"),
+                facts.per_s("commits", commits),
+                facts.counted("clients", sharing.into(), "client")
             )
         })
     })

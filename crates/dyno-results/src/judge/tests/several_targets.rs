@@ -44,7 +44,8 @@ fn a_lost_target_is_named_and_the_others_are_whole() {
     }));
     fixture.push(Event::Finished(Finished {
         outcome: Outcome::Incomplete,
-        reason: Some("my was lost: the server has gone away".to_owned()),
+        reason: Some("the server has gone away".to_owned()),
+        targets_lost: true,
         seconds: 20.0,
     }));
     let report = fold(&fixture.events);
@@ -69,7 +70,8 @@ fn a_run_that_was_stopped_after_a_loss_is_incomplete_as_well() {
     fixture.start_stage(&FixtureStage::write(StageKind::Hold, 8, &[]));
     fixture.push(Event::Finished(Finished {
         outcome: Outcome::Incomplete,
-        reason: Some("interrupted".to_owned()),
+        reason: Some("interrupted: my".to_owned()),
+        targets_lost: false,
         seconds: 20.0,
     }));
     let findings = all(&fold(&fixture.events), "incomplete");
