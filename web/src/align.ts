@@ -104,19 +104,6 @@ export function extentOfStages(stages: StageResult[]): [number, number] | [null,
   ];
 }
 
-/** Whether stages of different targets took turns: then their times tell nothing of how they compare. */
-export function tookTurns(stages: StageResult[]): boolean {
-  const ordered = stages.filter((stage) => stage.kind === "ladder").sort((a, b) => a.start_s - b.start_s);
-  const turns = ordered.filter((stage, index) => index > 0 && stage.target !== ordered[index - 1]?.target);
-  const overlaps = ordered.some((stage, index) => {
-    const next = ordered[index + 1];
-    return (
-      next !== undefined && next.target !== stage.target && next.start_s < stage.start_s + stage.seconds * 0.5
-    );
-  });
-  return turns.length > 1 && !overlaps;
-}
-
 /** Rows of a stretch, both of its ends included. */
 function rowsOf(t: Column, { from, to }: Stretch): [number, number] {
   const first = rowAt(t, from);

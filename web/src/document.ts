@@ -28,7 +28,9 @@ export interface Timeline {
   metrics: Metric[];
 }
 
-export interface Run extends Omit<json.Run, "seed"> {
+export interface Run extends Omit<json.Run, "seed" | "resolved"> {
+  /** Of the specification what the page reads. */
+  resolved?: Record<string, unknown> & { phases?: { together?: boolean }[] };
   /** Text in the page, where a 64-bit number would lose digits. */
   seed: string | number;
 }

@@ -1,12 +1,12 @@
 // How the charts over time are laid out: which axis, which lanes and where their seconds stand on it, the bands of the
 // stages, and the notes along it. Pure: scene and view in, layout out.
 
-import { extentOfStages, fromStart, loadOf, onSteps, placeOf, secondsOf, stepsOf, tookTurns } from "./align";
+import { extentOfStages, fromStart, loadOf, onSteps, placeOf, secondsOf, stepsOf } from "./align";
 import type { Abscissa } from "./charts/panel";
 import type { PlacedLane } from "./charts/parts";
 import { TIME_STEPS } from "./charts/scale";
 import type { Band, Span } from "./charts/view";
-import type { Finding, StageResult } from "./document";
+import type { Finding, Report, StageResult } from "./document";
 import { clock, counted, duration, long, tick } from "./format";
 import { arrivalText, clientsText, kindText, stepOf } from "./reading";
 import {
@@ -156,8 +156,17 @@ function axesOf(scene: Scene, ladders: string[], overlaid: boolean): Layout["axe
 /** Turns lie over each other only on the steps; runs only from their series' start. */
 function usualAxis(scene: Scene, ladders: string[], overlaid: boolean): AxisKind {
   if (overlaid) return "start";
-  const turns = scene.streams.length > 1 && scene.reports.some((report) => tookTurns(report.stages));
-  return turns && ladders.length > 0 ? "step" : "time";
+  const turns = ladders.length > 0 && scene.streams.length > 1 && scene.reports.some(tookTurns);
+  return turns ? "step" : "time";
+}
+
+/** Whether systems climbed the steps of a ladder in turn: then their times tell nothing of how they compare. */
+function tookTurns({ run, series }: Report): boolean {
+  const laddersOf = (phase: number) => series.filter((one) => one.phase === phase && one.ladder.length > 1);
+  return series.some(({ phase }) => {
+    const systems = new Set(laddersOf(phase).map(({ target }) => target));
+    return systems.size > 1 && run.resolved?.phases?.[phase]?.together !== true;
+  });
 }
 
 function wholeOf(axis: AxisKind, lanes: PlacedLane[], series: string | null, steps: number[]): Span {
@@ -207,14 +216,14 @@ export function isAbout(one: Span, other: Span, apart: number): boolean {
   return Math.abs(one[0] - other[0]) < apart && Math.abs(one[1] - other[1]) < apart;
 }
 
-/** Each series with the names of all that ran at the same time, on other streams: `oltp, reports`. */
+/** Each series with the names of all that are other streams of its phase: `oltp, reports`. */
 function groupsOf(scene: Scene, names: string[]): Map<string, string> {
   const areTogether = (one: string, other: string) =>
-    scene.lanes.some((lane) => {
-      const [own, others] = [stagesOfLane(lane, one), stagesOfLane(lane, other)];
-      const [[from, to], [begin, end]] = [extentOfStages(own), extentOfStages(others)];
-      const ofOneStream = (own[0]?.stream ?? 0) === (others[0]?.stream ?? 0);
-      return !ofOneStream && from !== null && begin !== null && from < end && begin < to;
+    scene.reports.some(({ series }) => {
+      const named = (name: string) => series.filter((it) => it.name === name);
+      return named(one).some((own) =>
+        named(other).some(({ phase, stream }) => phase === own.phase && stream !== own.stream),
+      );
     });
   return new Map(
     names.map((name) => [
@@ -387,7 +396,7 @@ function findingNotes(lane: Lane, series: string | null, put: Put): NoteText[] {
   const stages = stagesOfLane(lane, series);
   const doubts = lane.report.findings.filter(
     (finding) =>
-      finding.severity !== "note" && finding.target === lane.target.name && finding.series !== null,
+      finding.severity !== "note" && finding.system === lane.target.name && finding.series !== null,
   );
   const placeOf = ({ stage, series }: Finding) => stage ?? series;
   return [...new Set(doubts.map(placeOf))].flatMap((place) => {

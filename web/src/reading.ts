@@ -1,7 +1,7 @@
 // How the document is read where more than one place needs the same answer. No opinion of its own: which
 // figure stands for a series, which findings concern it, which stages belong to it.
 
-import type { Finding, Peak, Percentiles, Report, Series, Severity, StageResult } from "./document";
+import type { Peak, Percentiles, Report, Series, StageResult } from "./document";
 import { count, counted, duration, long, plain, share } from "./format";
 
 /** Response time in an open loop and over a pool, service time where each client has its own connection. */
@@ -86,13 +86,6 @@ export function unitOf({ pass, query_set }: StageResult): "query" | "transaction
   return pass === true || query_set === true ? "query" : "transaction";
 }
 
-/** What must stand beside the figures of a workload; null where nothing must. */
-export function caveatOf(workload: string): string | null {
-  return workload.startsWith("tpch/")
-    ? "derived from TPC-H, not comparable to published TPC-H results"
-    : null;
-}
-
 /** What was asked of the server: `8 clients`, or of an open load, whose clients are only as many as it took, `5,000/s`. */
 export function askedText(stage: StageResult): string {
   return stage.arrival === "open" ? `${long(stage.rate_per_s)}/s` : counted(stage.clients, "client");
@@ -103,13 +96,6 @@ export function peakAt(report: Report, peak: Peak): { text: string; alike: strin
   const stage = stageOf(report, peak.stage);
   if (stage?.arrival === "open") return { text: askedText(stage), alike: "" };
   return { text: counted(peak.clients, "client"), alike: peak.indistinguishable_from ?? "" };
-}
-
-/** Whether the highest rate of a ladder of rates was met: then no peak was looked for, and none is known. */
-export function metToTheEnd(report: Report, { peak, ladder }: Series): boolean {
-  const stage = peak === null || peak.passed ? undefined : stageOf(report, peak.stage);
-  const met = stage?.arrival === "open" && (stage.throughput?.mean ?? 0) >= stage.rate_per_s * 0.98;
-  return met && ladder.at(-1) === stage.id;
 }
 
 /** How the clients of a stage work: `8 clients`, `1 to 64 clients`. */
@@ -136,23 +122,6 @@ export function arrivalText(stage: StageResult): string {
 
 function overPool(stage: StageResult): string {
   return stage.connections === null ? "" : ` over ${count(stage.connections)} connections`;
-}
-
-const WEIGHT: Record<Severity, number> = { invalid: 0, doubt: 1, note: 2 };
-
-/** The gravest first, otherwise as they came. */
-export function bySeverity(findings: Finding[]): Finding[] {
-  return [...findings].sort((a, b) => WEIGHT[a.severity] - WEIGHT[b.severity]);
-}
-
-/** Whether a finding bears on a series: it is about the whole run, its target, the server of that, or the series itself. */
-export function bearsOn(
-  { targets }: Report,
-  { system, server, series: name }: Finding,
-  series: Series,
-): boolean {
-  if ((system ?? series.target) !== series.target || (name ?? series.name) !== series.name) return false;
-  return server === null || targets.some((one) => one.name === series.target && one.server === server);
 }
 
 /** Whether the run was still going when its document was asked for. */

@@ -10,7 +10,7 @@ import type {
   WrittenReport,
   WrittenTimeline,
 } from "../src/document";
-import { estimate, sequence, subject, syntheticReport, totals } from "./fixture";
+import { estimate, sequence, subject, syntheticReport, totals, weighed } from "./fixture";
 
 export interface DuelPlan {
   /** Clients of the last step; the ramp adds one every step. */
@@ -87,7 +87,7 @@ export function duelReport(plan: Partial<DuelPlan> = {}): WrittenReport {
   const own = (side: Side) => stages.filter((stage) => stage.target === side.name);
   const pg = base.targets[0];
   if (pg === undefined) throw new Error("the fixture has no target");
-  return {
+  return weighed({
     ...base,
     run: {
       ...base.run,
@@ -104,6 +104,7 @@ export function duelReport(plan: Partial<DuelPlan> = {}): WrittenReport {
         `1..${steps}`,
       ],
       seconds: clock + 1,
+      resolved: { phases: [{ together }] },
     },
     targets: [
       {
@@ -168,13 +169,6 @@ export function duelReport(plan: Partial<DuelPlan> = {}): WrittenReport {
     lost: [],
     findings: [
       {
-        code: "saturated",
-        severity: "note",
-        ...subject("my", "ingest"),
-        evidence: "my gave way at 22 clients: throughput is flat while p99 doubled.",
-        advice: "",
-      },
-      {
         code: "durability-relaxed",
         severity: "doubt",
         ...subject("my"),
@@ -188,13 +182,20 @@ export function duelReport(plan: Partial<DuelPlan> = {}): WrittenReport {
         evidence: "Throughput fell by 9% within the stage.",
         advice: "Use longer steps.",
       },
+      {
+        code: "saturated",
+        severity: "note",
+        ...subject("my", "ingest"),
+        evidence: "my gave way at 22 clients: throughput is flat while p99 doubled.",
+        advice: "",
+      },
     ],
     quotes: [
       { target: "pg", series: "ingest", text: "7,680 TPS ±1.0% (pg: ingest, 12 clients, hold)", stages: [3] },
       { target: "my", series: "ingest", text: "nothing (my: ingest): no load was held (--hold)", stages: [] },
     ],
     notices: [],
-  };
+  });
 }
 
 /** Throughput rises with the clients and stops at the most that there is. */
@@ -304,7 +305,9 @@ function series(side: Side, stages: StageResult[], ladder: number[]): Series {
       clients_indistinguishable: [top.clients],
       indistinguishable_from: null,
       passed: true,
+      rate_met: false,
     },
+    findings: [],
     saturation:
       at === undefined
         ? null

@@ -100,12 +100,22 @@ export function syntheticReport(): WrittenReport {
     ids.holds.push(run("hold", plan.holdClients, plan.holdSeconds).id);
     series.push(seriesOf(plan, ids, stages));
   }
-  return {
+  return weighed({
     ...evidence(clock),
     series,
     stages,
     timelines: [{ target: "pg", load, metrics: telemetry(load, stages, clock, random) }],
-  };
+  });
+}
+
+/** A report whose series name the findings that are about them. */
+export function weighed(report: WrittenReport): WrittenReport {
+  for (const one of report.series) {
+    one.findings = report.findings.flatMap(({ system, series }, place) =>
+      (system ?? one.target) === one.target && (series ?? one.name) === one.name ? [place] : [],
+    );
+  }
+  return report;
 }
 
 /** The same, with text from outside that must stay text. */
@@ -206,9 +216,11 @@ function seriesOf(plan: Plan, ids: { ladder: number[]; holds: number[] }, stages
           clients_indistinguishable: plan.name === "read" ? [8, 16] : [16],
           indistinguishable_from: plan.name === "read" ? "16" : null,
           passed: true,
+          rate_met: false,
         }
       : null,
     saturation: null,
+    findings: [],
   };
 }
 
@@ -458,13 +470,6 @@ function evidence(seconds: number): Omit<WrittenReport, "series" | "stages" | "t
     ],
     findings: [
       {
-        code: "durable",
-        severity: "note",
-        ...subject("pg"),
-        evidence: "fsync, synchronous_commit and full_page_writes are on.",
-        advice: "",
-      },
-      {
         code: "shared-host",
         severity: "doubt",
         ...subject(null),
@@ -472,18 +477,25 @@ function evidence(seconds: number): Omit<WrittenReport, "series" | "stages" | "t
         advice: "Run the driver on another host to learn what the server can do alone.",
       },
       {
-        code: "closed-loop-latency",
-        severity: "note",
-        ...subject("pg", "read"),
-        evidence: "The hold ran at the peak in a closed loop, so its latency is the queue's.",
-        advice: "Use --rate below the peak for the latency that users would see.",
-      },
-      {
         code: "contention-by-design",
         severity: "doubt",
         ...subject("pg", "write"),
         evidence: "64 clients update 50 branches: rows, not the server, set the limit.",
         advice: "Choose a scale above the highest number of clients.",
+      },
+      {
+        code: "durable",
+        severity: "note",
+        ...subject("pg"),
+        evidence: "fsync, synchronous_commit and full_page_writes are on.",
+        advice: "",
+      },
+      {
+        code: "closed-loop-latency",
+        severity: "note",
+        ...subject("pg", "read"),
+        evidence: "The hold ran at the peak in a closed loop, so its latency is the queue's.",
+        advice: "Use --rate below the peak for the latency that users would see.",
       },
     ],
     quotes: [],

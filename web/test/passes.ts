@@ -10,7 +10,7 @@ import type {
   StageResult,
   WrittenReport,
 } from "../src/document";
-import { subject, syntheticReport, totals } from "./fixture";
+import { subject, syntheticReport, totals, weighed } from "./fixture";
 
 export interface PassesPlan {
   /** Seconds of the first query of each target; each further one takes a little longer. */
@@ -54,7 +54,7 @@ export function passesReport(plan: Partial<PassesPlan> = {}): WrittenReport {
   );
   const speedUps = (own: Passes) =>
     [...all].filter(([, base]) => base !== own).map(([name, base]) => speedUp(name, base, own));
-  return {
+  return weighed({
     ...base,
     run: { ...base.run, name: "synthetic-passes-1", command: ["dyno", "run", workload] },
     targets: names.map((name) => ({ ...pg, name, product: name })),
@@ -80,12 +80,16 @@ export function passesReport(plan: Partial<PassesPlan> = {}): WrittenReport {
       phase: 0,
       stream: 0,
       workload,
+      ...(family === "tpch"
+        ? { caveat: "derived from TPC-H, not comparable to published TPC-H results" }
+        : {}),
       ladder: [],
       holds: idsOf(target),
       headline: null,
       peak: null,
       saturation: null,
       passes: { ...passes, speed_ups: speedUps(passes) },
+      findings: [],
     })),
     stages,
     timelines: names.map((target) => ({
@@ -117,7 +121,7 @@ export function passesReport(plan: Partial<PassesPlan> = {}): WrittenReport {
     ],
     quotes: [],
     notices: [],
-  };
+  });
 }
 
 function passesOf(target: string, first: number, count: number, stages: number[]): Passes {

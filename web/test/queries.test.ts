@@ -3,7 +3,7 @@ import { linearAxis, logAxis } from "../src/charts/bars";
 import { readReport } from "../src/columns";
 import type { Basis, Passes } from "../src/document";
 import { answersText, notRun, queryNames, spreadOf, timesOf, withoutTime } from "../src/queries";
-import { areQuerySets, caveatOf, isQuerySet } from "../src/reading";
+import { areQuerySets, isQuerySet } from "../src/reading";
 import { sceneOf } from "../src/scene";
 import { speedUpInRun } from "../src/sections/queries";
 import { speedUpAmong } from "../src/served/comparison";
@@ -45,11 +45,6 @@ test("a series is of a query set before a pass has ended, and no other series is
   expect(areQuerySets([others])).toBe(false);
   expect(areQuerySets([report, others])).toBe(false);
   expect(areQuerySets([{ ...report, series: [] }])).toBe(false);
-});
-
-test("only what is derived from a published benchmark says so", () => {
-  expect(caveatOf("tpch/queries")).toContain("not comparable to published TPC-H results");
-  expect(caveatOf("own/queries")).toBeNull();
 });
 
 test("a query without a time was not run, or is over the limit", () => {

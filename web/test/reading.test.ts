@@ -3,18 +3,7 @@ import { panelsOf } from "../src/charts/panels";
 import { readReport } from "../src/columns";
 import type { Finding, Report, Series, Timeline } from "../src/document";
 import { layoutOf } from "../src/layout";
-import {
-  arrivalText,
-  bearsOn,
-  bySeverity,
-  clientsText,
-  holdOf,
-  ladderOf,
-  metToTheEnd,
-  peakAt,
-  repeatsOf,
-  runningText,
-} from "../src/reading";
+import { arrivalText, clientsText, holdOf, ladderOf, peakAt, repeatsOf, runningText } from "../src/reading";
 import { type Lane, sceneOf } from "../src/scene";
 import { readView } from "../src/state";
 import { duelReport } from "./duel";
@@ -60,19 +49,6 @@ test("a query that goes on is told with what it took in the pass before", () => 
   expect(runningText(copy, first)).toBe("Q9 3 s");
 });
 
-test("a ladder of rates that were all met has no peak", () => {
-  const met = structuredClone(report);
-  const top = met.stages.find(({ id }) => id === read.ladder.at(-1));
-  if (top?.throughput == null || read.peak === null) throw new Error("nothing was climbed");
-  const rate_per_s = top.throughput.mean;
-  Object.assign(top, { arrival: "open", rate_per_s, distribution: "poisson" });
-  const ladder = { ...read, peak: { ...read.peak, stage: top.id, passed: false } };
-  expect(metToTheEnd(met, ladder)).toBe(true);
-  expect(metToTheEnd(met, { ...ladder, peak: { ...ladder.peak, passed: true } })).toBe(false);
-  Object.assign(top, { rate_per_s: rate_per_s * 1.1 });
-  expect(metToTheEnd(met, ladder)).toBe(false);
-});
-
 test("a ladder is read by clients, whatever the order it ran in", () => {
   const mixed = { ...read, ladder: [...read.ladder].reverse() };
   expect(ladderOf(report, mixed).map((stage) => stage.clients)).toEqual([1, 2, 4, 8, 16, 32]);
@@ -92,40 +68,6 @@ test("a peak is where clients were as many, or the rate that was asked for", () 
   if (rung !== undefined)
     Object.assign(rung, { arrival: "open", rate_per_s: 5_000, distribution: "poisson" });
   expect(peakAt(open, peak)).toEqual({ text: "5,000/s", alike: "" });
-});
-
-describe("findings", () => {
-  const finding = (about: ReturnType<typeof subject>, severity: Finding["severity"] = "note"): Finding => ({
-    code: "noisy",
-    severity,
-    ...about,
-    evidence: "",
-    advice: "",
-  });
-
-  test("concern what they are about", () => {
-    expect(bearsOn(report, finding(subject(null)), read)).toBe(true);
-    expect(bearsOn(report, finding(subject("pg")), read)).toBe(true);
-    expect(bearsOn(report, finding(subject("pg", "read")), read)).toBe(true);
-    expect(bearsOn(report, finding(subject("pg", "read")), write)).toBe(false);
-    expect(bearsOn(report, finding(subject("my")), read)).toBe(false);
-    expect(bearsOn(report, finding(subject("my", "read")), read)).toBe(false);
-    const on = (server: string) => ({
-      ...report,
-      targets: report.targets.map((one) => ({ ...one, server })),
-    });
-    const ofServer = finding({ ...subject("my"), system: null, server: "my" });
-    expect(bearsOn(on("my"), ofServer, read)).toBe(true);
-    expect(bearsOn(on("other"), ofServer, read)).toBe(false);
-    // A system may have the name of another one's server.
-    expect(bearsOn(on("my"), finding(subject("my")), read)).toBe(false);
-  });
-
-  test("stand with the gravest first", () => {
-    const of = (target: string, severity?: Finding["severity"]) => finding(subject(target), severity);
-    const order = bySeverity([of("a"), of("b", "invalid"), of("c", "doubt"), of("d")]);
-    expect(order.map(({ about }) => about)).toEqual(["b", "c", "a", "d"]);
-  });
 });
 
 test("stages are named as they were run", () => {

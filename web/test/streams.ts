@@ -49,7 +49,12 @@ export function streamsReport(targets = ["pg"]): WrittenReport {
     stages.filter((stage) => stage.target === target && stage.series === series);
   return {
     ...base,
-    run: { ...base.run, name: "synthetic-streams-1", seconds: clock },
+    run: {
+      ...base.run,
+      name: "synthetic-streams-1",
+      seconds: clock,
+      resolved: { phases: [{ together: true }] },
+    },
     targets: targets.map((name) => ({ ...pg, name })),
     hosts: base.hosts.map((host) => ({ ...host, roles: ["driver", ...targets] })),
     data: [],
@@ -109,9 +114,11 @@ function seriesOf(stages: StageResult[]): Series {
           clients_indistinguishable: [4, 8],
           indistinguishable_from: "4",
           passed: false,
+          rate_met: false,
         }
       : null,
     saturation: null,
+    findings: [],
   };
 }
 

@@ -1,8 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { onSteps, placed, placeOf, secondsOf, stepsOf, tookTurns } from "../src/align";
+import { onSteps, placed, placeOf, secondsOf, stepsOf } from "../src/align";
 import { extentOf, liesOn, markedRows, nearestRow, trace } from "../src/charts/trace";
 import { column, readReport } from "../src/columns";
 import type { StageResult } from "../src/document";
+import { layoutOf } from "../src/layout";
+import { sceneOf } from "../src/scene";
+import { readView } from "../src/state";
 import { duelReport } from "./duel";
 
 describe("the marks of a curve", () => {
@@ -83,9 +86,10 @@ describe("a lane on the steps of its ladder", () => {
   const report = readReport(duelReport({ steps: 3, stepSeconds: 10 }));
   const rungs = (target: string) => report.stages.filter((stage) => stage.target === target);
   const steps = stepsOf(report.stages);
+  const view = readView(new URLSearchParams());
 
   test("stands over the other, though they took turns", () => {
-    expect(tookTurns(report.stages)).toBe(true);
+    expect(layoutOf(sceneOf([report]), view).axis).toBe("step");
     const [pg, my] = [onSteps(rungs("pg"), steps), onSteps(rungs("my"), steps)];
     const middle = (target: string, step: number) => (rungs(target)[step]?.start_s ?? 0) + 5;
     for (const step of [0, 1, 2]) {
@@ -128,7 +132,8 @@ describe("a lane on the steps of its ladder", () => {
   });
 
   test("takes no turn that ran beside the other", () => {
-    expect(tookTurns(duelReport({ steps: 3, together: true }).stages)).toBe(false);
+    const beside = readReport(duelReport({ steps: 3, together: true }));
+    expect(layoutOf(sceneOf([beside]), view).axis).toBe("time");
   });
 });
 

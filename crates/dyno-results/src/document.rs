@@ -171,7 +171,13 @@ impl Report {
     /// The report with these findings, and with what is then to be quoted.
     #[must_use]
     pub fn judged(self, findings: Vec<event::Finding>) -> Self {
-        let report = Self { findings, ..self };
+        let mut report = Self { findings, ..self };
+        let places = |series: &Series| {
+            let all = report.findings.iter().enumerate();
+            all.filter(|(_, finding)| report.weighs_on(finding, series)).map(|(place, _)| place).collect()
+        };
+        let places: Vec<Vec<usize>> = report.series.iter().map(places).collect();
+        report.series.iter_mut().zip(places).for_each(|(series, places)| series.findings = places);
         Self { quotes: crate::quote::of(&report), ..report }
     }
 
@@ -195,11 +201,12 @@ impl Report {
 
     /// Findings that weigh on a series: its own, and those of its system or of the run.
     pub fn findings_of<'a>(&'a self, series: &'a Series) -> impl Iterator<Item = &'a event::Finding> {
-        self.findings.iter().filter(|finding| {
-            let of_series = finding.subject.series.as_ref();
-            self.bears_on(&finding.subject, &series.target)
-                && of_series.is_none_or(|name| *name == series.name)
-        })
+        self.findings.iter().filter(|finding| self.weighs_on(finding, series))
+    }
+
+    fn weighs_on(&self, finding: &event::Finding, series: &Series) -> bool {
+        let of_series = finding.subject.series.as_ref();
+        self.bears_on(&finding.subject, &series.target) && of_series.is_none_or(|name| *name == series.name)
     }
 
     /// The series of which a finding says that their figures must not be used.
@@ -383,6 +390,9 @@ pub struct Series {
     pub stream: u32,
     /// The workload, `tpcb/tpcb-like`.
     pub workload: String,
+    /// What must stand beside its figures; `None` if nothing must.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caveat: Option<&'static str>,
     /// Ids of the rungs, sorted by clients and then by rate.
     pub ladder: Vec<u32>,
     /// Ids of holds and ramps, in the order in which they ran.
@@ -396,6 +406,9 @@ pub struct Series {
     /// The passes over a query set; `None` for other loads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passes: Option<Passes>,
+    /// Which of the report's findings weigh on it, by their places from 0, the gravest first: its own, and those of its target
+    /// or of the run.
+    pub findings: Vec<usize>,
 }
 
 /// The main result of a series: its hold, or the median of several repeated holds, or the rung of the peak, or the first rung
@@ -523,6 +536,8 @@ pub struct Peak {
     /// the peak may lie beyond the ladder, or at a step whose throughput is not known to within a factor of two. For a ladder
     /// of rates: whether one was no longer met.
     pub passed: bool,
+    /// Whether it is the highest rate of a ladder of rates, and was met: then no peak was looked for.
+    pub rate_met: bool,
 }
 
 impl Peak {

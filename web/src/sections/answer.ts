@@ -19,8 +19,6 @@ import {
 import {
   arrivalText,
   askedText,
-  bearsOn,
-  bySeverity,
   clientsText,
   holdOf,
   isLive,
@@ -28,7 +26,6 @@ import {
   latencyName,
   latencyOf,
   ledBy,
-  metToTheEnd,
   peakAt,
   repeatsOf,
   stageOf,
@@ -169,15 +166,15 @@ export function answers(scene: Scene): HTMLElement {
 
 /** What must stand beside the figures of a series, once for all targets. */
 function caveats(scene: Scene, name: string): Child[] {
-  const workloads = scene.lanes.flatMap((lane) => seriesOfLane(lane, name)?.workload ?? []);
-  return [...new Set(workloads)].map(caveat);
+  const all = scene.lanes.flatMap((lane) => seriesOfLane(lane, name)?.caveat ?? []);
+  return [...new Set(all)].map(caveat);
 }
 
 function answer(scene: Scene, lane: Lane, series: Series): HTMLElement {
   const { report } = lane;
   const several = scene.lanes.length > 1;
   const hold = holdOf(report, series);
-  const own = bySeverity(report.findings).filter((finding) => bearsOn(report, finding, series));
+  const own = series.findings.flatMap((place) => report.findings[place] ?? []);
   const invalid = own.some((finding) => finding.severity === "invalid");
   const look = drawnAs(scene, lane, series);
   const ofQueries = isQuerySet(report, series);
@@ -199,7 +196,7 @@ function answer(scene: Scene, lane: Lane, series: Series): HTMLElement {
         hold !== null && ` · ${ofQueries ? clientsText(hold) : arrivalText(hold)}`,
       ),
     ),
-    !several && caveat(series.workload),
+    !several && caveat(series.caveat),
     ofQueries ? [passesParts(report, series), othersLine(series)] : loadParts(report, series, hold),
     marks(own, (finding) => placeOfFinding(finding, lane, scene)),
   );
@@ -323,7 +320,7 @@ function repeatsLine(report: Report, series: Series): Child {
 function whereOf(report: Report, series: Series): string {
   if (series.peak === null) return "in the first step";
   const { text } = peakAt(report, series.peak);
-  if (metToTheEnd(report, series)) return `at ${text}, the highest rate, which was met`;
+  if (series.peak.rate_met) return `at ${text}, the highest rate, which was met`;
   if (isSearch(series)) return `peak of the ladder, ${text}`;
   return stageOf(report, series.peak.stage)?.arrival === "open" ? `at ${text}` : `with ${text}`;
 }
@@ -371,7 +368,7 @@ function peakLine(report: Report, series: Series, hold: StageResult | null): Chi
   // One client count is a choice and no search for a peak.
   if (peak !== null && !isSearch(series)) return hold?.throughput != null && onlyRung(report, peak);
   if (peak === null) return el("p", { class: "detail" }, "No ladder was run, so no peak is known.");
-  if (metToTheEnd(report, series)) {
+  if (peak.rate_met) {
     if (hold?.throughput == null) return null;
     return el(
       "p",

@@ -14,7 +14,7 @@ import {
 import type { Peak, StageResult } from "../document";
 import { el, section } from "../dom";
 import { counted, latency, long, short } from "../format";
-import { askedText, holdOf, ladderOf, latencyName, latencyOf, metToTheEnd, stepOf } from "../reading";
+import { askedText, holdOf, ladderOf, latencyName, latencyOf, stepOf } from "../reading";
 import { drawnAs, type Lane, type Scene, seriesNames, seriesOfLane } from "../scene";
 import type { View } from "../state";
 
@@ -123,7 +123,7 @@ function laddersOf(scene: Scene, view: View, name: string): Ladder[] {
     const rungs = ladderOf(lane.report, series).filter((rung) => rung.throughput !== null);
     if (rungs.length === 0) return [];
     const { saturation } = series;
-    const peak = metToTheEnd(lane.report, series) ? null : series.peak;
+    const peak = series.peak?.rate_met === true ? null : series.peak;
     return [
       {
         label: several ? lane.label : "",

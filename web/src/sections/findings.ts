@@ -4,7 +4,6 @@ import { signOf } from "../charts/marks";
 import type { Check, Finding, Report, Severity } from "../document";
 import { type Child, el, type IconName, icon, section } from "../dom";
 import { counted } from "../format";
-import { bearsOn, bySeverity } from "../reading";
 import type { Lane, Scene } from "../scene";
 
 const SIGNS: Record<Severity, IconName> = { invalid: "fail", doubt: "doubt", note: "note" };
@@ -25,9 +24,8 @@ interface Group {
 function groupsOf(scene: Scene): Group[] {
   return scene.reports.flatMap((report) => {
     const own = scene.lanes.filter((lane) => lane.report === report);
-    const sorted = bySeverity(report.findings);
     return [...own, null].flatMap((lane) => {
-      const findings = sorted.filter((finding) => laneOf(finding, own) === lane);
+      const findings = report.findings.filter((finding) => laneOf(finding, own) === lane);
       return findings.length === 0 ? [] : [{ id: groupId(lane?.key ?? report.run.name), lane, findings }];
     });
   });
@@ -36,9 +34,10 @@ function groupsOf(scene: Scene): Group[] {
 function laneOf(finding: Finding, own: Lane[]): Lane | null {
   if (own.length === 1) return own[0] ?? null;
   if (finding.about === null) return null;
-  const concerned = own.filter(({ report, target }) =>
-    report.series.some((series) => series.target === target.name && bearsOn(report, finding, series)),
-  );
+  const concerned = own.filter(({ report, target }) => {
+    const place = report.findings.indexOf(finding);
+    return report.series.some((series) => series.target === target.name && series.findings.includes(place));
+  });
   return concerned.length === 1 ? (concerned[0] ?? null) : null;
 }
 
@@ -91,7 +90,7 @@ function list(findings: Finding[]): HTMLElement {
   const items = findings.map((finding, index) => {
     const [before, next] = [findings[index - 1], findings[index + 1]];
     const again = before !== undefined && isSame(before, finding);
-    const advised = next !== undefined && isSame(next, finding) && next.advice === finding.advice;
+    const advised = next !== undefined && isSame(next, finding) && next.remedy === finding.remedy;
     return el(
       "li",
       { class: `finding ${finding.severity}${again ? " again" : ""}` },

@@ -4,7 +4,7 @@ import type { Passes, Report, Series } from "../document";
 import { type Child, el, orUnknown } from "../dom";
 import { count, countedQueries, relativeError, seconds, sentence, short } from "../format";
 import { answersText, notRun } from "../queries";
-import { caveatOf, isLive } from "../reading";
+import { isLive } from "../reading";
 
 /** Queries that did not run, and are named. */
 const NAMED_MAX = 6;
@@ -21,9 +21,8 @@ export function passesParts(report: Report, series: Series): Child[] {
   return [headline(passes, isLive(report)), figures(passes), each(passes), answers(passes)];
 }
 
-export function caveat(workload: string): Child {
-  const text = caveatOf(workload);
-  return text !== null && el("p", { class: "caveat" }, sentence(text));
+export function caveat(text: string | undefined): Child {
+  return text !== undefined && el("p", { class: "caveat" }, sentence(text));
 }
 
 /** The total; where there is none, how many queries ran, since sums over different queries cannot be compared. */

@@ -16,7 +16,7 @@ import {
   times,
 } from "../format";
 import { queryNames, spreadOf, timesOf, withoutTime } from "../queries";
-import { caveatOf, clientsText, isLive, stageOf } from "../reading";
+import { clientsText, isLive, stageOf } from "../reading";
 import { type Lane, type Scene, seriesNames, seriesOfLane } from "../scene";
 import type { View } from "../state";
 import { plansPart } from "./plans";
@@ -81,9 +81,9 @@ function leadOf(shown: Side[]): string {
   const counts = shown.map(({ passes }) => passes.stages.length);
   const passes = [...new Set(counts)].map(count).join(" or ");
   const of = Math.max(...counts) > 1 ? `median of ${passes} passes` : "one pass";
-  const caveat = caveatOf(shown[0]?.series.workload ?? "");
+  const caveat = shown[0]?.series.caveat;
   const parts = [distinct(({ series }) => series.workload), distinct(clients), of];
-  return [...parts, ...(caveat === null ? [] : [caveat])].join(" · ");
+  return [...parts, ...(caveat === undefined ? [] : [caveat])].join(" · ");
 }
 
 function scaleChoice(log: boolean): HTMLElement {

@@ -66,6 +66,33 @@ describe.skipIf(executable === undefined)("the page", () => {
     expect(await brightness(page)).toSatisfy((value: number) => (dark ? value < 80 : value > 200));
   });
 
+  test.each([
+    ["of one target", syntheticReport()],
+    ["of two targets", duelReport({ steps: 5 })],
+    ["of passes", passesReport()],
+  ])("decides nothing by the words of findings and notices: %s", async (_, report) => {
+    const wordless = structuredClone(report);
+    const texts = report.notices.map(({ text }) => text);
+    for (const notice of wordless.notices) notice.text = "x";
+    for (const finding of wordless.findings) {
+      texts.push(finding.evidence, finding.advice);
+      finding.evidence = "x";
+      if (finding.advice !== "") finding.advice = "x";
+    }
+    const [told, found] = await Promise.all(
+      [report, wordless].map(async (one) => {
+        const { page } = await browser.open({ html: pageWith(one) }, LOOKS.light as Look);
+        await page.waitForSelector("canvas");
+        const closed = page.locator("#findings details:not([open]) > summary");
+        while ((await closed.count()) > 0) await closed.first().click();
+        return page.innerText("body");
+      }),
+    );
+    const words = texts.filter((text) => text !== "").sort((a, b) => b.length - a.length);
+    expect(words.length).toBeGreaterThan(0);
+    expect(found).toBe(words.reduce((text, said) => text.replaceAll(said, "x"), told ?? ""));
+  });
+
   test("keeps hostile text as text", async () => {
     const { page, complaints } = await browser.open({ html: pageWith(hostileReport()) }, LOOKS.phone as Look);
     await page.waitForSelector("canvas");

@@ -111,8 +111,7 @@ fn led_by<'a>(report: &'a Report, series: &Series) -> Option<&'a str> {
 
 fn rung(report: &Report, stage: &StageResult, series: &Series) -> DrawnRung {
     let id = stage.stage.id;
-    let is_peak = series.peak.as_ref().is_some_and(|peak| peak.stage == id);
-    let is_peak = is_peak && !(stage.met_its_rate() && series.peak.as_ref().is_some_and(|peak| !peak.passed));
+    let is_peak = series.peak.as_ref().is_some_and(|peak| peak.stage == id && !peak.rate_met);
     let state = match (stage.complete, is_peak) {
         (false, _) => RungState::CutShort,
         (true, true) => RungState::Peak,
@@ -163,13 +162,11 @@ fn peak_text(report: &Report, series: &Series, rungs: usize) -> String {
     let figure = format::short(peak.throughput.mean) + &error.unwrap_or_default();
     let at_peak = stages(report, &[peak.stage]);
     let rate = at_peak.first().and_then(|stage| stage.stage.rate_per_s());
-    let is_met =
-        series.ladder.last() == Some(&peak.stage) && at_peak.iter().all(|stage| stage.met_its_rate());
     let at = at_peak.first().map_or_else(|| peak.clients.to_string(), |stage| demand(stage));
     match (rungs, peak.passed) {
         // One client count is a choice and no search for a peak.
         (1, _) => format!("{figure} at {at}"),
-        (_, false) if is_met => format!("{figure} at {at}, the highest rate, which was met"),
+        (_, false) if peak.rate_met => format!("{figure} at {at}, the highest rate, which was met"),
         (_, false) if !higher.is_empty() => {
             format!(
                 "{figure} at {at}, or the peak at {}, not known to within a factor of two",

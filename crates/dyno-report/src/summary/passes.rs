@@ -38,7 +38,8 @@ pub(super) fn table(
     let count = counts.iter().copied().max().unwrap_or(0);
     let of = if count == 1 { "one pass".to_owned() } else { format!("median of {count} passes") };
     let clients = format::counted(u64::from(clients), "client");
-    let what = if heading.starts_with("tpch/") { TPCH } else { "" };
+    let caveat = all.first().and_then(|series| series.caveat);
+    let what = caveat.map(|caveat| format!("{DOT}{caveat}")).unwrap_or_default();
     sheet.paragraph(label, &format!("{heading}{DOT}{clients}{DOT}{of}{what}"), Paint::faint);
     let columns: Vec<String> = all.iter().map(|series| visible(&series.target).into_owned()).collect();
     let of_query = |name: &&str| {
@@ -132,9 +133,6 @@ pub(crate) fn speed_up(own: &str, base: &str, found: &SpeedUp) -> String {
     };
     format!("{} to {}: {mean}{interval}, {queries}{without}", visible(own), visible(base))
 }
-
-/// Behind the heading of that family.
-const TPCH: &str = " · derived from TPC-H, not comparable to published TPC-H results";
 
 fn shown(seconds: f64) -> String {
     format::latency_us(seconds * 1e6)

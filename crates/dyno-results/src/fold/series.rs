@@ -28,12 +28,14 @@ pub(super) fn group(stages: &[StageResult], known: Option<&Report>) -> Vec<Serie
                     phase,
                     stream,
                     workload: stage.workload.clone(),
+                    caveat: caveat(&stage.workload),
                     ladder: Vec::new(),
                     holds: Vec::new(),
                     headline: None,
                     peak: None,
                     saturation: None,
                     passes: None,
+                    findings: Vec::new(),
                 };
                 all.insert(place, series);
                 place
@@ -49,6 +51,12 @@ pub(super) fn group(stages: &[StageResult], known: Option<&Report>) -> Vec<Serie
     }
     speed_ups(&mut all);
     all
+}
+
+/// TPC's rules for work that is derived from its benchmarks.
+fn caveat(workload: &str) -> Option<&'static str> {
+    let is_derived = workload.starts_with("tpch/");
+    is_derived.then_some("derived from TPC-H, not comparable to published TPC-H results")
 }
 
 /// Sets the passes of each series beside those of the other targets.
@@ -86,6 +94,8 @@ fn finish(series: &mut Series, stages: &[StageResult], known: Option<&Report>) {
     let of_rates = !steps.is_empty() && steps.iter().all(|step| step.rate_per_s.is_some());
     if let Some(peak) = series.peak.as_mut().filter(|_| of_rates) {
         peak.passed = series.saturation.is_some();
+        let is_met = find(peak.stage).is_some_and(StageResult::met_its_rate);
+        peak.rate_met = !peak.passed && is_met && series.ladder.last() == Some(&peak.stage);
     }
     series.headline = headline::of(series, find);
     series.passes = known.and_then(|known| passes::of(series, stages, known));

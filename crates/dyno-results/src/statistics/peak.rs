@@ -53,6 +53,7 @@ pub fn peak(rungs: &[LoadStep]) -> Option<Peak> {
         throughput,
         clients_indistinguishable,
         passed: passed(&known).is_some() && !maybe_higher,
+        rate_met: false,
     })
 }
 
