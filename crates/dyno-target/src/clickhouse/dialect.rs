@@ -4,9 +4,7 @@ use dyno_engine::driver::BatchForm;
 
 use crate::catalog::Catalog;
 use crate::explain::{Answer, Explain, Form};
-use crate::product::{
-    Access, Analyze, AutoIncrement, Bulk, Comments, Dialect, ForeignKeys, Mark, Product, Views,
-};
+use crate::product::{AutoIncrement, Bulk, Comments, Dialect, Mark, Product, Views};
 
 /// Each batch becomes a part of its own on the disk, which are merged later: few large ones are less work.
 const BATCH_BYTES: usize = 8 << 20;
@@ -17,23 +15,16 @@ pub(super) static CLICKHOUSE: Product = Product {
     dialect: Dialect {
         bulk: Bulk::Batches { form: BatchForm::Lines, bytes: BATCH_BYTES },
         columnar: true,
-        vacuum: false,
-        pads_char: false,
-        analyze: Analyze::Never,
         // Nothing numbers rows.
         auto_increment: AutoIncrement::RowId,
         table_options: " ENGINE = MergeTree",
         keyless_options: " ORDER BY tuple()",
-        sequence: None,
-        fill: "",
         secondary_indexes: false,
-        foreign_keys: ForeignKeys::Never,
         comments: Comments {
             create: "{create}{options} COMMENT '{text}'",
             change: "ALTER TABLE {table} MODIFY COMMENT '{text}'",
             drop: None,
         },
-        drops_many: false,
         // There are no transactions: each statement is done by itself.
         // An outer join has NULL where there is no row, and a sum over nothing is NULL, as in the standard.
         query_end: "\nsettings join_use_nulls = 1, aggregate_functions_null_for_empty = 1",
@@ -41,20 +32,14 @@ pub(super) static CLICKHOUSE: Product = Product {
         begin_write: "",
         begin_snapshot: "",
         prepares_begin: false,
-        unlimited_session: &[],
-        lock_wait: [""; 2],
-        sort_memory: None,
-        sort_processes: None,
         statement_bytes: Some("SELECT value FROM system.settings WHERE name = 'max_query_size'"),
         empty_cache: Some(&["SYSTEM DROP MARK CACHE", "SYSTEM DROP UNCOMPRESSED CACHE"]),
         explain: Explain {
             estimate: &[Form { words: "EXPLAIN json = 1, indexes = 1", answer: Answer::ClickHouseJson }],
             ..Explain::TEXT
         },
-        by_table: Access { hint: "", off: &[] },
-        by_index: Access { hint: "", off: &[] },
         catalog: &CATALOG,
-        ..Dialect::POSTGRESQL
+        ..Dialect::STANDARD
     },
     durability: &["fsync_after_insert", "fsync_part_directory", "async_insert", "wait_for_async_insert"],
     views: Views::NONE,

@@ -58,7 +58,7 @@ fn recognise(connection: &mut crate::Connection) -> Result<Recognised, QueryErro
     let text = format!("ClickHouse {}", version.as_deref().unwrap_or_default());
     let is_old = version.as_deref().and_then(number).is_some_and(|version| version < CORRELATED_SUBQUERIES);
     let mut recognised = Recognised::as_product(&dialect::CLICKHOUSE, version, text);
-    recognised.dialect.too_old_for_tpch = is_old.then_some("25.8");
+    recognised.dialect.correlates_since = is_old.then_some("25.8");
     Ok(recognised)
 }
 

@@ -5,9 +5,7 @@ use dyno_engine::driver::BatchForm;
 use super::tables;
 use crate::catalog::Catalog;
 use crate::explain::Explain;
-use crate::product::{
-    Access, Analyze, AutoIncrement, Bulk, Comments, Dialect, ForeignKeys, Mark, Product, Views,
-};
+use crate::product::{Analyze, Bulk, Comments, Dialect, Mark, Product, Views};
 
 /// Each batch becomes files of its own: few large ones are less work.
 const BATCH_BYTES: usize = 8 << 20;
@@ -17,38 +15,25 @@ pub(super) static SPARK: Product = Product {
     mark: Mark::Plain,
     dialect: Dialect {
         bulk: Bulk::Batches { form: BatchForm::Lines, bytes: BATCH_BYTES },
-        vacuum: false,
-        pads_char: false,
         analyze: Analyze::Compute,
-        auto_increment: AutoIncrement::Never,
         key_for_scans: false,
         columnar: true,
         table_options: " USING parquet",
-        sequence: None,
-        fill: "",
         secondary_indexes: false,
-        foreign_keys: ForeignKeys::Never,
         comments: Comments {
             create: "{create}{options} COMMENT '{text}'",
             change: "COMMENT ON TABLE {table} IS '{text}'",
             drop: None,
         },
-        drops_many: false,
         // Two that add to a table at the same time remove each other's files.
         writers_max: Some(1),
         begin: "",
         begin_write: "",
         begin_snapshot: "",
         prepares_begin: false,
-        unlimited_session: &[],
-        lock_wait: [""; 2],
-        sort_memory: None,
-        sort_processes: None,
         explain: Explain { plain: "EXPLAIN FORMATTED", ..Explain::TEXT },
-        by_table: Access { hint: "", off: &[] },
-        by_index: Access { hint: "", off: &[] },
         catalog: &CATALOG,
-        ..Dialect::POSTGRESQL
+        ..Dialect::STANDARD
     },
     durability: &[],
     views: Views::NONE,

@@ -2,20 +2,14 @@
 
 use crate::catalog::Catalog;
 use crate::explain::{Answer, Explain, Form};
-use crate::product::{
-    Access, Analyze, AutoIncrement, Bulk, Comments, Dialect, ForeignKeys, Mark, Product, Views,
-};
+use crate::product::{Access, Analyze, AutoIncrement, Comments, Dialect, ForeignKeys, Mark, Product, Views};
 
 pub(super) static SQLITE: Product = Product {
     name: "SQLite",
     mark: Mark::Plain,
     dialect: Dialect {
-        bulk: Bulk::Inserts { because: None },
-        vacuum: false,
-        pads_char: false,
         analyze: Analyze::Plain,
         auto_increment: AutoIncrement::RowId,
-        index_after_load: true,
         foreign_keys: ForeignKeys::WithTable,
         // It has none: a view beside the table says it.
         comments: Comments {
@@ -25,22 +19,13 @@ pub(super) static SQLITE: Product = Product {
                      CREATE VIEW dyno_comment_{table} AS SELECT '{text}' AS comment",
             drop: Some("DROP VIEW IF EXISTS dyno_comment_{table}"),
         },
-        sequence: None,
-        fill: "",
-        drops_many: false,
         empty: "DELETE FROM {table}",
-        begin_snapshot: "BEGIN",
-        sort_processes: None,
         writers_max: Some(1),
         // One that reads first and then writes would have to give up wherever another has written meanwhile.
         begin_write: "BEGIN IMMEDIATE",
         question_marks: true,
         // A row may come before the one that it refers to, and each look-up would cost: the rows are checked afterwards.
         load_session: &["PRAGMA foreign_keys = OFF"],
-        unlimited_session: &[],
-        // The target's `busy_timeout` holds throughout.
-        lock_wait: [""; 2],
-        sort_memory: None,
         // SQLITE_MAX_SQL_LENGTH is 1,000,000 bytes.
         statement_bytes: Some("SELECT 1000000"),
         empty_cache: Some(&[]),
@@ -52,7 +37,8 @@ pub(super) static SQLITE: Product = Product {
         by_table: Access { hint: " NOT INDEXED", off: &[] },
         by_index: Access { hint: " INDEXED BY {index}", off: &[] },
         catalog: &CATALOG,
-        ..Dialect::POSTGRESQL
+        // The target's `busy_timeout` limits the wait for a lock.
+        ..Dialect::STANDARD
     },
     durability: &["journal_mode", "synchronous"],
     views: Views::NONE,

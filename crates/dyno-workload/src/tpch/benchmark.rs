@@ -128,7 +128,7 @@ impl Benchmark for TpchBenchmark {
         let dialect = dialect(connection)?;
         let free_bytes = site.free_disk_bytes_without(connection, Names::These(&names)).map_err(failed)?;
         recipe.check(dialect.columnar, free_bytes)?;
-        if let Some(version) = dialect.too_old_for_tpch {
+        if let Some(version) = dialect.correlates_since {
             let remark =
                 format!("this version is too old for all queries of tpch: they need {version} or newer");
             progress(Progress::Remark(remark));

@@ -4,48 +4,31 @@ use dyno_engine::driver::BatchForm;
 
 use crate::catalog::Catalog;
 use crate::explain::{Answer, Explain, Form};
-use crate::product::{
-    Access, Analyze, AutoIncrement, Bulk, Comments, Dialect, ForeignKeys, Mark, Product, Views,
-};
+use crate::product::{Analyze, Bulk, Comments, Dialect, Mark, Product, Views};
 
 pub(in crate::adbc) static PRODUCT: Product = Product {
     name: "DuckDB",
     mark: Mark::Plain,
     dialect: Dialect {
         bulk: Bulk::Batches { form: BatchForm::Columns, bytes: 16 << 20 },
-        vacuum: false,
-        pads_char: false,
         analyze: Analyze::Plain,
-        auto_increment: AutoIncrement::Never,
         // An index of DuckDB's for each, which has to fit in memory.
         key_for_scans: false,
         columnar: true,
-        // They are part of CREATE TABLE, and an index each.
-        foreign_keys: ForeignKeys::Never,
         comments: Comments {
             create: "BEGIN; {create}{options}; COMMENT ON TABLE {table} IS '{text}'; COMMIT",
             change: "COMMENT ON TABLE {table} IS '{text}'",
             drop: None,
         },
-        sequence: None,
-        fill: "",
-        drops_many: false,
-        // Every transaction sees one instant.
-        begin_snapshot: "BEGIN",
-        unlimited_session: &[],
-        // Nobody waits for a lock: who comes second gets an error.
-        lock_wait: [""; 2],
-        sort_memory: None,
-        sort_processes: None,
         explain: Explain {
             plain: "EXPLAIN",
             estimate: &[Form { words: "EXPLAIN (FORMAT JSON)", answer: Answer::DuckDbJson }],
             analyze: &[Form { words: "EXPLAIN (ANALYZE, FORMAT JSON)", answer: Answer::DuckDbJson }],
         },
-        by_table: Access { hint: "", off: &[] },
-        by_index: Access { hint: "", off: &[] },
         catalog: &CATALOG,
-        ..Dialect::POSTGRESQL
+        // Foreign keys would be part of CREATE TABLE, and an index each. Every transaction sees one instant. Nobody waits for a lock:
+        // who comes second gets an error.
+        ..Dialect::STANDARD
     },
     // No setting decides it: each commit syncs the write-ahead log.
     durability: &[],

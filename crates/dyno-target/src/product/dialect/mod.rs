@@ -4,6 +4,7 @@
 
 mod mysql;
 mod postgresql;
+mod standard;
 
 use std::time::Duration;
 
@@ -89,8 +90,8 @@ pub struct Dialect {
 
     /// What stands behind a query in standard SQL, so that it means the same.
     pub query_end: &'static str,
-    /// The version from which on the queries of tpch can all be run; `None` where this one is new enough.
-    pub too_old_for_tpch: Option<&'static str>,
+    /// The version from which on a subquery may name a column of the query around it; `None` where this one can.
+    pub correlates_since: Option<&'static str>,
 
     /// Statements that empty the server's own cache of data while it runs: none where each session has its own. `None` where
     /// only a restart empties it.

@@ -7,14 +7,11 @@ use crate::explain::{Answer, Explain, Form};
 impl Dialect {
     pub(in crate::product) const MYSQL: Self = Self {
         bulk: Bulk::LoadLocal,
-        vacuum: false,
         analyze: Analyze::Table,
         auto_increment: AutoIncrement::AutoIncrement,
         // Relatives that have no engines take theirs for a comment.
         engine: " /*! ENGINE = {engine} */",
         stored_as: "ENGINE = {name}",
-        fill: "",
-        sequence: None,
         index_of_table: true,
         foreign_key_index: true,
         // With its checks on, InnoDB would copy the whole table row by row to add the key.
@@ -27,14 +24,12 @@ impl Dialect {
             change: "ALTER TABLE {table} COMMENT = '{text}'",
             drop: None,
         },
-
         // `BEGIN` begins a block with `sql_mode=ORACLE`.
         begin: "START TRANSACTION",
         begin_write: "START TRANSACTION",
         begin_snapshot: "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
         prepares_begin: false,
         question_marks: true,
-
         // Each load is to commit by itself, whatever the server's default. `unique_checks` stays as it is: there is no
         // second unique index to check, the rows come in the key's order, and without it MariaDB loads an empty table by
         // way of temporary files, which takes half as long again.
@@ -51,10 +46,7 @@ impl Dialect {
             "SET SESSION ob_trx_timeout = 86400000000",
         ],
         lock_wait: ["SET SESSION lock_wait_timeout = {seconds}", "SET SESSION lock_wait_timeout = DEFAULT"],
-        sort_memory: None,
-        sort_processes: None,
         statement_bytes: Some("SELECT @@max_allowed_packet"),
-
         // Since 8.0.16 and 8.0.18.
         explain: Explain {
             plain: "EXPLAIN",
@@ -67,7 +59,9 @@ impl Dialect {
         by_table: Access { hint: " FORCE INDEX (PRIMARY)", off: &[] },
         by_index: Access { hint: " FORCE INDEX ({index})", off: &[] },
         catalog: &CATALOG,
-        ..Self::POSTGRESQL
+        pads_char: true,
+        drops_many: true,
+        ..Self::STANDARD
     };
 }
 

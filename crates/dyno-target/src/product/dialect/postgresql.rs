@@ -52,7 +52,7 @@ impl Dialect {
         statement_bytes: None,
 
         query_end: "",
-        too_old_for_tpch: None,
+        correlates_since: None,
         empty_cache: None,
         explain: Explain {
             plain: "EXPLAIN",
