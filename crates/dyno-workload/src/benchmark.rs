@@ -3,8 +3,6 @@
 //! Three steps, each knowing more than the one before: a [`Benchmark`] is what the user wants, a [`Dataset`] is the data
 //! of it that a server holds, a [`SeriesLoad`] is one series on that data. Nothing here knows a campaign or a report.
 
-mod script;
-
 use std::fmt::{self, Debug};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -18,17 +16,8 @@ use dyno_target::inspect::UserStatement;
 use dyno_target::product::{self, Dialect};
 use thiserror::Error;
 
-pub use self::script::{ScriptsBenchmark, SqlScript, SqlScriptError};
-pub use crate::events::{EventsBenchmark, EventsOptions};
-pub use crate::query_set::{QueryFolder, QueryFolderError};
-pub use crate::sysbench::SysbenchBenchmark;
-pub use crate::tpcb::TpcbBenchmark;
-
 pub use crate::dataset::ExpectedRows;
 use crate::dataset::{NotReady, PrepareError, SizeError, StateError, TableCounter, TableError};
-use crate::script::ScriptError;
-use crate::storage::VariantError;
-use crate::sysbench::OptionsError;
 
 /// How long is waited for a table that somebody else has locked.
 pub const LOCK_WAIT: Duration = Duration::from_secs(10);
@@ -454,10 +443,9 @@ pub enum BenchmarkError {
     NotReady(#[from] NotReady),
     #[error(transparent)]
     Table(#[from] TableError),
+    /// What a family does not take.
     #[error(transparent)]
-    Options(#[from] OptionsError),
-    #[error(transparent)]
-    Variant(#[from] VariantError),
+    Wrong(Box<dyn std::error::Error + Send + Sync>),
     #[error("the options of the data are wrong: {0}")]
     WrongOptions(serde_json::Error),
     #[error(transparent)]
@@ -468,8 +456,6 @@ pub enum BenchmarkError {
     NoTopUp { family: &'static str },
     #[error(transparent)]
     Preparation(Box<PrepareError>),
-    #[error(transparent)]
-    Script(#[from] ScriptError),
     #[error("another session has kept {table} locked for {seconds} s: {source}")]
     Locked { table: String, seconds: u64, source: QueryError },
     #[error("cannot {doing}: {source}")]

@@ -3,7 +3,7 @@
 use dyno_engine::request::QueryKind;
 use dyno_engine::workload::Step;
 
-use crate::query_set;
+use crate::statements::{kind, statements};
 
 /// Words with which statements begin that mark or leave a transaction, or are of the session.
 const KEEPS_NOTHING: [&str; 12] = [
@@ -38,7 +38,7 @@ impl Durable {
         let (mut is_within, mut durable) = (false, Self::Nothing);
         // What comes behind the end of a transaction is within none, also where one was open before.
         let mut own = Self::Own;
-        for statement in query_set::statements(sql) {
+        for statement in statements(sql) {
             let [first, second] = words(&statement);
             match (first.as_str(), second.as_str()) {
                 ("commit" | "end", _) | ("prepare", "transaction") | ("rollback", "prepared") => {
@@ -49,7 +49,7 @@ impl Durable {
                     (is_within, own) = (false, Self::Transaction);
                 }
                 _ if is_within || keeps_nothing(&first, &second) => {}
-                _ if query_set::kind(&statement) == QueryKind::Read => {}
+                _ if kind(&statement) == QueryKind::Read => {}
                 _ => durable = own,
             }
         }
@@ -75,11 +75,11 @@ fn keeps_nothing(first: &str, second: &str) -> bool {
 /// known.
 #[must_use]
 pub(crate) fn only_reads(text: &str) -> bool {
-    query_set::statements(text).iter().all(|statement| {
+    statements(text).iter().all(|statement| {
         let [first, second] = words(statement);
         matches!(first.as_str(), "begin" | "start" | "commit" | "end") && second != "not"
             || keeps_nothing(&first, &second)
-            || query_set::kind(statement) == QueryKind::Read
+            || kind(statement) == QueryKind::Read
     })
 }
 

@@ -2,6 +2,8 @@
 
 mod options;
 
+use std::path::Path;
+
 use dyno_target::Capabilities;
 use serde_json::Map;
 use thiserror::Error;
@@ -135,6 +137,17 @@ pub fn workloads() -> Vec<Listed> {
 pub fn usual(targets: &[Capabilities]) -> &'static str {
     let runs = |family: &&&dyn Registered| targets.iter().all(|target| family.runs_on(target));
     FAMILIES.iter().find(runs).or(FAMILIES.first()).map_or("", |family| family.name())
+}
+
+/// Whether a workload's name is that of a folder of queries: it is a path, or there is a folder of this name and no workload.
+#[must_use]
+pub fn is_folder(workload: &str) -> bool {
+    let begins = ["/", "./", "../"].iter().any(|start| workload.starts_with(start));
+    let is_workload = || !matches!(find(workload), Err(UnknownWorkload::NoSuch { .. }));
+    begins
+        || workload.ends_with('/')
+        || matches!(workload, "." | "..")
+        || (Path::new(workload).is_dir() && !is_workload())
 }
 
 /// The workloads that `typed` names: in full, or by the beginning of a name that no other name shares. A family's name
@@ -402,5 +415,17 @@ mod tests {
         let unknown = find("xyzzy").unwrap_err().to_string();
         assert!(!unknown.contains("did you mean") && unknown.contains("there are tpcb, "), "{unknown}");
         assert!(find("").is_err());
+    }
+
+    #[test]
+    fn a_path_is_a_folder_and_a_workloads_name_is_none() {
+        for path in ["./queries", "queries/", "/srv/queries", "../queries", "."] {
+            assert!(is_folder(path), "{path}");
+        }
+        for other in ["tpch", "queries", "tpcb/select-only", "", "no-such-thing"] {
+            assert!(!is_folder(other), "{other}");
+        }
+        // The tests of a crate run in its folder.
+        assert!(is_folder("src"));
     }
 }

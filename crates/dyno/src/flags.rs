@@ -14,18 +14,18 @@ use dyno_results::spec::{
     self, Definition, EmbeddedSpec, HookSpec, LoadSpec, PhaseSpec, RunSpec, StreamSpec, SystemSpec,
     TargetSpec,
 };
-use dyno_workload::benchmark::{QueryFolder, SqlScript};
 use dyno_workload::registry::{self, DataOptions, UnknownWorkload};
+use dyno_workload::scripts::SqlScript;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub(crate) use self::streams::{refuse_split_time, words};
-pub(crate) use self::targets::{check_name, split_name, targets_in_file};
+pub(crate) use self::targets::{split_name, targets_in_file};
 
 use self::excerpt::excerpt;
-use self::targets::{Named, What, is_name_like};
+use self::targets::{Named, What};
 use crate::failure::Failure;
-use crate::plan::{self, capabilities};
+use crate::plan::{self, capabilities, data_of, nearest_field};
 use crate::secrets::{hidden, hidden_in_lines, is_hidden};
 
 /// Scenarios that come with dyno, each a specification: name and TOML.
@@ -205,7 +205,7 @@ impl Flags {
             || stream
                 .workload
                 .as_deref()
-                .is_some_and(|workload| SqlScript::is_named(workload) || QueryFolder::is_named(workload));
+                .is_some_and(|workload| SqlScript::is_named(workload) || registry::is_folder(workload));
         let define = if takes_values { self.load.define.clone() } else { Vec::new() };
         StreamSpec { define, ..self.load.clone() }
     }
@@ -346,15 +346,6 @@ fn merged<T: Serialize + DeserializeOwned>(first: &T, second: &T) -> Result<T, F
     spec::merged(first, second).map_err(|error| Failure::wrong(error.to_string()))
 }
 
-/// The options of a system's data.
-pub(crate) fn data_of(system: &SystemSpec) -> Result<DataOptions, Failure> {
-    DataOptions::read(&system.data).map_err(|error| {
-        let nearest = nearest_field(&error.to_string());
-        let meant = nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
-        Failure::wrong(format!("the data of {} is wrong: {error}{meant}", system.target))
-    })
-}
-
 /// What a name before the options stands for.
 fn named_specification(named: &str, workload: Option<&str>) -> Result<RunSpec, Failure> {
     let spec = find(named)?;
@@ -383,7 +374,7 @@ fn find(named: &str) -> Result<RunSpec, Failure> {
         return Ok(of_workload(named));
     }
     let spec = load(named)?;
-    if spec.is_none() && QueryFolder::is_named(named) {
+    if spec.is_none() && registry::is_folder(named) {
         return Ok(of_workload(named));
     }
     let is_workload = registry::workloads().iter().any(|listed| listed.name == named);
@@ -520,19 +511,6 @@ fn is_whole(named: &str) -> bool {
 /// Whether a name is that of a file: one that there is, or that can be nothing else.
 fn is_file(named: &str) -> bool {
     named.ends_with(".toml") || Path::new(named).is_file()
-}
-
-/// From "unknown field `sclae`, expected one of `scale`, …" the field that was meant; of a variant alike.
-fn nearest_field(message: &str) -> Option<String> {
-    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    let is_unknown = message.starts_with("unknown field") || message.starts_with("unknown variant");
-    let (unknown, known) = quoted.split_first().filter(|_| is_unknown)?;
-    known
-        .iter()
-        .map(|name| (strsim::jaro_winkler(unknown, name), *name))
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .filter(|(score, _)| *score > 0.7)
-        .map(|(_, name)| name.to_owned())
 }
 
 #[cfg(test)]

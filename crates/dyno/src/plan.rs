@@ -5,6 +5,7 @@ mod contradictions;
 pub(crate) mod estimate;
 mod files;
 mod hooks;
+mod names;
 mod streams;
 mod systems;
 
@@ -14,13 +15,19 @@ use std::time::Duration;
 
 use dyno_results::answer::Recorded;
 use dyno_results::spec::{Course, Plans, Prepare, Protocol, RunSpec, VERSION};
-use dyno_workload::benchmark::{QueryFolder, Series, SqlScript};
+use dyno_workload::benchmark::Series;
+use dyno_workload::query_set::QueryFolder;
+use dyno_workload::scripts::SqlScript;
 
 pub(crate) use self::files::{FILES, is_lua};
 pub(crate) use self::hooks::{Action, HookPlan, HookStage};
-pub(crate) use self::systems::{SystemPlan, TargetSource, capabilities};
+pub(crate) use self::names::{NAMES, check_name, is_name_like, nearest_field};
+pub(crate) use self::systems::{SystemPlan, TargetSource, capabilities, data_of};
 use crate::failure::{Failure, TableOwner};
 use crate::secrets;
+
+/// Clients of an open load where none are named: enough that arrivals seldom wait for one.
+pub(crate) const OPEN_CLIENTS: u32 = 64;
 
 /// A resolved run.
 #[derive(Debug)]

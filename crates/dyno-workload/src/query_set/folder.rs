@@ -1,7 +1,6 @@
 //! A folder of the user's own queries as a workload: each file is a query, on whatever tables it names.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::Arc;
 
 use dyno_engine::workload::Workload;
@@ -13,13 +12,12 @@ use dyno_target::inspect::UserStatement;
 use thiserror::Error;
 
 use super::parameters::{self, Replaced, Why};
-use super::text;
 use super::{Query, QueryLoad, QueryStatement};
 use crate::benchmark::{
     Baseline, BenchmarkError, FailedQuery, NamedQuery, QueryUnderWay, Series, SeriesLoad,
 };
 use crate::durable::only_reads;
-use crate::registry::{self, UnknownWorkload};
+use crate::statements::{bare_statements, kind};
 
 const NAME: &str = "queries";
 /// The report tells each of them.
@@ -86,17 +84,6 @@ fn instead_of(command: &str) -> &'static str {
 }
 
 impl QueryFolder {
-    /// Whether a workload's name is that of a folder: it is a path, or there is a folder of this name and no workload.
-    #[must_use]
-    pub fn is_named(workload: &str) -> bool {
-        let begins = ["/", "./", "../"].iter().any(|start| workload.starts_with(start));
-        let is_workload = || !matches!(registry::find(workload), Err(UnknownWorkload::NoSuch { .. }));
-        begins
-            || workload.ends_with('/')
-            || matches!(workload, "." | "..")
-            || (Path::new(workload).is_dir() && !is_workload())
-    }
-
     /// Of texts by the names of their files, with these values for their parameters: those of `FILE:NAME` are for one file, and go
     /// before those of `NAME`. The texts are read as by products of each syntax.
     ///
@@ -198,12 +185,12 @@ impl QueryFile<'_> {
         }
         let mut statements = Vec::new();
         let mut parameters = BTreeSet::new();
-        for sql in text::bare_statements(self.text, self.syntax) {
+        for sql in bare_statements(self.text, self.syntax) {
             let Replaced { sql, values } = self.replaced(sql, &own.values)?;
             let names = values.iter().filter_map(|value| value.split_once('=')).map(|(name, _)| name);
             used.extend(names.filter_map(|name| own.given.get(name)).map(|given| (*given).clone()));
             parameters.extend(values);
-            statements.push(QueryStatement { kind: text::kind(&sql), sql });
+            statements.push(QueryStatement { kind: kind(&sql), sql });
         }
         let Some(first) = statements.first_mut() else {
             return Err(QueryFolderError::Empty(self.name.clone()));
@@ -228,7 +215,7 @@ impl QueryFile<'_> {
                 Why::Backslash => QueryFolderError::Backslash { file, line, name },
             }
         })?;
-        match text::bare_statements(&replaced.sql, self.syntax).len() {
+        match bare_statements(&replaced.sql, self.syntax).len() {
             2.. => Err(QueryFolderError::Ended(self.name.clone())),
             _ => Ok(replaced),
         }
@@ -454,17 +441,5 @@ mod tests {
         let refused = |text: &str| folder(&[("a", "select 1"), ("b", text)]).unwrap_err().to_string();
         assert!(refused("-- later").starts_with("b.sql has no statement"));
         assert!(folder(&[("a", "delete from t")]).unwrap().writes());
-    }
-
-    #[test]
-    fn a_path_is_a_folder_and_a_workloads_name_is_none() {
-        for path in ["./queries", "queries/", "/srv/queries", "../queries", "."] {
-            assert!(QueryFolder::is_named(path), "{path}");
-        }
-        for other in ["tpch", "queries", "tpcb/select-only", "", "no-such-thing"] {
-            assert!(!QueryFolder::is_named(other), "{other}");
-        }
-        // The tests of a crate run in its folder.
-        assert!(QueryFolder::is_named("src"));
     }
 }

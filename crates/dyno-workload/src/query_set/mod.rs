@@ -6,7 +6,6 @@ mod failures;
 mod folder;
 mod parameters;
 mod running;
-mod text;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -24,7 +23,6 @@ use crate::benchmark::{FailedQuery, NamedQuery, QueryUnderWay};
 
 pub use folder::{QueryFolder, QueryFolderError};
 pub(crate) use parameters::quoted_names;
-pub(crate) use text::{kind, quoted, statements};
 
 use answers::{Answer, Answers};
 use failures::Failures;

@@ -12,7 +12,8 @@ use super::{
     Command, Kind, Names, Operand, Protocol, Quote, Script, ScriptError, Sql, Variables, parse,
     parse::too_many,
 };
-use crate::query_set::{quoted, quoted_names};
+use crate::query_set::quoted_names;
+use crate::statements::quoted;
 
 /// What gives a script's variables their values.
 struct Given<'a> {

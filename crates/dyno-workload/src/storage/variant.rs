@@ -1,8 +1,9 @@
 //! What a user says of a way to keep the accounts: `NAME`, or `NAME=CLAUSE; CLAUSE; …`. Text only, runs nothing.
 
+use crate::benchmark::BenchmarkError;
 use thiserror::Error;
 
-use crate::query_set::statements;
+use crate::statements::statements;
 use crate::tpcb;
 
 /// Longest name; it is a part of the names of tables, and heads a column.
@@ -49,6 +50,12 @@ pub enum VariantError {
     Elsewhere(String, String),
     #[error("the variant {0} names two access methods or engines: {1} and {2}")]
     Twice(String, String, String),
+}
+
+impl From<VariantError> for BenchmarkError {
+    fn from(error: VariantError) -> Self {
+        Self::Wrong(Box::new(error))
+    }
 }
 
 impl Default for Variant {

@@ -1,6 +1,7 @@
 //! What the ten tests can be told, by the names and with the defaults of sysbench 1.0.20. Plain data: the command line
 //! is read elsewhere.
 
+use crate::benchmark::BenchmarkError;
 use serde::Deserialize;
 use thiserror::Error;
 
@@ -147,6 +148,12 @@ pub enum OptionsError {
     TooManyParameters { test: &'static str, parameters: usize },
     #[error("--ignore-errors {errors}: errors have {wanted} on {protocol}, and none of these is one")]
     OtherErrors { errors: String, wanted: &'static str, protocol: &'static str },
+}
+
+impl From<OptionsError> for BenchmarkError {
+    fn from(error: OptionsError) -> Self {
+        Self::Wrong(Box::new(error))
+    }
 }
 
 #[cfg(test)]

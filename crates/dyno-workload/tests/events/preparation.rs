@@ -3,8 +3,9 @@
 use dyno_results::spec::Count;
 use dyno_target::connection::TextRow;
 use dyno_test_servers::{MysqlProduct, MysqlSetup};
-use dyno_workload::benchmark::{Benchmark as _, EventsBenchmark, EventsOptions, Progress};
+use dyno_workload::benchmark::{Benchmark as _, Progress};
 use dyno_workload::events::Test;
+use dyno_workload::events::{EventsBenchmark, EventsOptions};
 
 use crate::server::{Server, benchmark};
 

@@ -9,11 +9,10 @@ use dyno_engine::workload::Workload;
 use dyno_results::event::{Check, Queries};
 use dyno_results::spec::Count;
 use dyno_target::Target;
-use dyno_workload::benchmark::{
-    Benchmark, BenchmarkError, Dataset, Done, EventsBenchmark, EventsOptions, Progress, SeriesLoad, Site,
-};
+use dyno_workload::benchmark::{Benchmark, BenchmarkError, Dataset, Done, Progress, SeriesLoad, Site};
 use dyno_workload::dataset::OpenConnection;
-use dyno_workload::events::Test;
+
+use dyno_workload::events::{EventsBenchmark, EventsOptions, Test};
 
 pub(crate) use crate::database::Server;
 

@@ -29,7 +29,6 @@ use dyno_results::event::{Event, Finished, HookTime, Outcome};
 use dyno_results::judge::judge;
 use dyno_results::passes;
 
-pub(crate) use self::room::OPEN_CLIENTS;
 pub(crate) use self::stream::EventStream;
 use crate::failure::Failure;
 use crate::plan::{HookStage, Plan};

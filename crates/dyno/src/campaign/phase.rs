@@ -6,16 +6,18 @@ use std::sync::Arc;
 use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::Engine;
 use dyno_engine::workload::Workload;
+use dyno_report::live;
 use dyno_results::event::{Answer, Event, HookTime, QueryFailure, StageKey, StageKind};
 use dyno_results::spec::StageOrder;
 use dyno_target::cause::FILE_MOVED;
 use dyno_target::inspect::{self, Identity};
-use dyno_workload::benchmark::{BenchmarkError, FailedQuery, NamedQuery, SeriesLoad, SqlScript};
+use dyno_workload::benchmark::{BenchmarkError, FailedQuery, NamedQuery, SeriesLoad};
+use dyno_workload::scripts::SqlScript;
 
 use super::admin::{cancellable, canceller};
 use super::barrier::Participant;
 use super::room::StreamLoad;
-use super::stage_planner::{Capacity, StagePlanner};
+use super::stage_planner::{Capacity, Expected, StagePlanner};
 use super::stages::{StageSubject, StageSum, Stages};
 use super::system::System;
 use super::target_server::TargetServer;
@@ -344,8 +346,10 @@ impl<'a> StreamRun<'a> {
             connections: stream.connections,
         };
         let planner = StagePlanner::new(course, phase.warm_up, phase.repeat, capacity).with_pass(stream.pass);
-        if let Some(expected) = planner.expected(system.name(), &stream.name) {
-            context.stream.expect(expected);
+        if let Some(Expected { steps, step, may_end_early }) = planner.expected() {
+            let (target, series) = (system.name().to_owned(), stream.name.clone());
+            let step_s = step.as_secs_f64();
+            context.stream.expect(live::Expected { target, series, steps, step_s, may_end_early });
         }
         Ok(Self {
             plan: stream,

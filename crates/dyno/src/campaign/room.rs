@@ -10,10 +10,8 @@ use dyno_target::inspect;
 
 use super::target_server::TargetServer;
 use crate::failure::Failure;
-use crate::plan::{PhasePlan, StreamPlan};
+use crate::plan::{OPEN_CLIENTS, PhasePlan, StreamPlan};
 
-/// Clients of an open load where none are named: enough that arrivals seldom wait for one.
-pub(crate) const OPEN_CLIENTS: u32 = 64;
 /// Clients of a warm-up before a ladder, for each processor.
 pub(super) const WARM_UP_CLIENTS_PER_CPU: u32 = 4;
 /// Clients of a ramp without a bound, as long as nothing else is known.

@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use dyno_report::live::Expected;
 use dyno_results::event::StageKind;
 use dyno_results::spec::{Arrivals, Course, End, Quantity, Ramp, Rungs, StageOrder};
 use dyno_results::statistics::peak::{passed, peak};
@@ -16,6 +15,17 @@ use super::stages::StageSum;
 /// Clients for each processor up to which an automatic ladder goes on even where they wait for each other: a ladder
 /// that ended lower would say little of the machine.
 const CLIENTS_PER_CPU_MIN: u32 = 2;
+
+/// What a ladder or ramp has before it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Expected {
+    /// Steps, all that there can be.
+    pub(super) steps: u32,
+    /// How long one lasts.
+    pub(super) step: Duration,
+    /// True where it ends before its last step if the target is saturated or its peak is passed.
+    pub(super) may_end_early: bool,
+}
 
 /// Decides the stages of one series on one target, in their order.
 #[derive(Debug)]
@@ -105,7 +115,7 @@ impl<'a> StagePlanner<'a> {
     }
 
     /// How far the ladder or ramp may go, for those who watch.
-    pub(super) fn expected(&self, target: &str, series: &str) -> Option<Expected> {
+    pub(super) fn expected(&self) -> Option<Expected> {
         let (steps, step, may_end_early) = match self.course {
             Course::Ladder { rungs: Rungs::Listed(rungs), step, .. } => (rungs.len() as u32, step, false),
             Course::Ladder { rungs: Rungs::Automatic { factor, max }, step, .. } => {
@@ -118,8 +128,7 @@ impl<'a> StagePlanner<'a> {
             Course::Ramp(ramp) => (ramp.steps.count_to(ramp.steps.end?), &ramp.step, !ramp.to_the_end),
             Course::Fixed { .. } => return None,
         };
-        let (target, series) = (target.to_owned(), series.to_owned());
-        Some(Expected { target, series, steps, step_s: step.as_secs_f64(), may_end_early })
+        Some(Expected { steps, step: *step, may_end_early })
     }
 
     fn warm_up(&self) -> StageOrder {

@@ -7,8 +7,9 @@ use clap::{Args as _, Parser};
 use dyno_results::spec::{LoadSpec, StreamSpec, Time};
 use serde_json::{Map, Value};
 
-use super::{Flags, check_name, is_name_like, nearest_field};
+use super::Flags;
 use crate::failure::Failure;
+use crate::plan::{check_name, is_name_like, nearest_field};
 
 /// The hidden option as which a load for one system is read: its name, the option and the value.
 const LOAD_ON: &str = "--load-on";

@@ -8,13 +8,8 @@ use dyno_target::settings::is_parameter;
 use dyno_target::{files, is_driver_address};
 
 use crate::failure::Failure;
+use crate::plan::{NAMES, check_name, is_name_like};
 
-/// Longest name of a target; it heads columns.
-const NAME_LENGTH_MAX: usize = 24;
-/// What the driver's own host is called where readings are told apart.
-const DRIVER: &str = "driver";
-/// What a name may be.
-const NAMES: &str = "it takes letters, digits, `_`, `-` and `.`, and begins with a letter";
 const EMBEDDED: &str = "embedded";
 
 /// A target as it was typed.
@@ -80,20 +75,6 @@ fn refuse_name_alone(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Refuses a name that could not be told from something else.
-pub(crate) fn check_name(name: &str) -> Result<(), Failure> {
-    let what = if !is_name_like(name) {
-        format!("`{name}` is no name for a target: {NAMES}")
-    } else if name.len() > NAME_LENGTH_MAX {
-        format!("the target's name {name} is longer than {NAME_LENGTH_MAX} letters")
-    } else if name == DRIVER {
-        format!("a target cannot be called {DRIVER}: that is dyno's own host in a report")
-    } else {
-        return Ok(());
-    };
-    Err(Failure::wrong(what))
-}
-
 /// Refuses what stands before a URL and can be neither a name nor a parameter.
 fn refuse_odd_name(text: &str) -> Result<(), Failure> {
     match text.split_once('=') {
@@ -108,11 +89,6 @@ fn refuse_odd_name(text: &str) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
-}
-
-pub(super) fn is_name_like(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_alphabetic())
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
 }
 
 fn embedded(text: &str) -> Option<What> {

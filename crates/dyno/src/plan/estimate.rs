@@ -9,8 +9,8 @@ use dyno_results::format;
 use dyno_results::spec::{Course, End, Quantity, Rungs};
 use dyno_target::Target;
 
+use super::OPEN_CLIENTS;
 use super::{PhasePlan, Plan, StreamPlan, SystemPlan, TargetSource};
-use crate::campaign::OPEN_CLIENTS;
 
 /// What a release build took with one client, in runs of seconds: 25 MiB of a server, 29 of a file of SQLite.
 const MEMORY_BYTES: u64 = 30 << 20;

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use dyno_results::answer::{Recorded, SCHEMA};
 use dyno_results::spec::{Definition, RunSpec};
 use dyno_target::files;
-use dyno_workload::benchmark::{QueryFolder, SqlScript};
+use dyno_workload::registry;
+use dyno_workload::scripts::SqlScript;
 
 use crate::failure::Failure;
 
@@ -32,7 +33,7 @@ pub(super) fn read_texts(spec: &mut RunSpec) -> Result<(), Failure> {
         }
         if SqlScript::is_named(workload) {
             stream.script = Some(read("the workload", path)?);
-        } else if QueryFolder::is_named(workload) {
+        } else if registry::is_folder(workload) {
             stream.queries = read_folder(path)?;
             let own = read_parameters(path, &stream.queries, &stream.define)?;
             stream.define.extend(own);

@@ -9,7 +9,9 @@ use dyno_results::spec::{
     Course, Definition, LoadSpec, PhaseSpec, Plans, Protocol, RunSpec, StreamSpec, Time,
 };
 use dyno_results::sql_text::Syntax;
-use dyno_workload::benchmark::{QueryFolder, Series, SqlScript};
+use dyno_workload::benchmark::Series;
+use dyno_workload::query_set::QueryFolder;
+use dyno_workload::scripts::SqlScript;
 
 use super::{LoadSource, PhasePlan, StreamPlan, SystemPlan, files, within};
 use crate::failure::Failure;

@@ -7,12 +7,13 @@ use dyno_results::spec::{EmbeddedSpec, PhaseSpec, RunSpec, StreamSpec, SystemSpe
 use dyno_target::embedded::{Profile, ServerSpec};
 use dyno_target::probe::NodeExporter;
 use dyno_target::{Capabilities, Environment, Target};
-use dyno_workload::benchmark::{Benchmark, ScriptsBenchmark};
+use dyno_workload::benchmark::Benchmark;
 use dyno_workload::registry::{self, DataOptions, Selection};
+use dyno_workload::scripts::ScriptsBenchmark;
 use serde_json::Map;
 
+use super::names::{check_name, nearest_field};
 use crate::failure::Failure;
-use crate::flags::{check_name, data_of};
 use crate::secrets;
 
 /// Settings of an embedded server where none are named: durable, and sized to the machine.
@@ -231,4 +232,13 @@ fn benchmark(
             "files of SQL run on tables that are there: leave out the options of a workload's data",
         )),
     }
+}
+
+/// The options of a system's data.
+pub(crate) fn data_of(system: &SystemSpec) -> Result<DataOptions, Failure> {
+    DataOptions::read(&system.data).map_err(|error| {
+        let nearest = nearest_field(&error.to_string());
+        let meant = nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+        Failure::wrong(format!("the data of {} is wrong: {error}{meant}", system.target))
+    })
 }

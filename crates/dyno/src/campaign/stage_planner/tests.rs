@@ -152,7 +152,7 @@ fn a_ramp_goes_to_its_bound_while_the_target_keeps_up() {
     let mut planner = StagePlanner::new(&load, seconds(5), 1, capacity(None));
     assert_eq!(names(&run(&mut planner, peaks_at(1000))), ["w1", "1", "2", "3", "4", "5"]);
     assert_eq!(planner.take_remark(), None);
-    let expected = planner.expected("pg", "join").unwrap();
+    let expected = planner.expected().unwrap();
     assert_eq!((expected.steps, expected.may_end_early), (5, true));
 }
 

@@ -9,7 +9,9 @@ use dyno_results::sql_text::{Syntax, names_by_variables};
 use dyno_target::connection::Connection;
 use dyno_target::inspect::UserStatement;
 
-use super::{Baseline, Benchmark, BenchmarkError, Dataset, MeasuredSize, Progress, Series, SeriesLoad, Site};
+use crate::benchmark::{
+    Baseline, Benchmark, BenchmarkError, Dataset, MeasuredSize, Progress, Series, SeriesLoad, Site,
+};
 use crate::durable::only_reads;
 use crate::pgbench::console::Console;
 use crate::pgbench::load::{LoadOptions, PgbenchLoad, WeightedScript};
@@ -49,6 +51,12 @@ pub enum SqlScriptError {
          write :\"{name}\", which is the name that -D {name}=VALUE gives, or run with --protocol simple"
     )]
     ParameterAsName { file: String, name: String, line: u32 },
+}
+
+impl From<ScriptError> for BenchmarkError {
+    fn from(error: ScriptError) -> Self {
+        Self::Wrong(Box::new(error))
+    }
 }
 
 /// The first variable of a script, read for the simple protocol, that stands for a table's name, and its line.
