@@ -151,7 +151,7 @@ fn a_stream_that_only_reads_takes_nothing_from_the_durability_of_another() {
         home.file("big.sql", &format!("{sql};"));
         let given = if sql.contains("tab") { ",define=tab=ul" } else { "" };
         let (one, other) = ("w=./lg.sql,clients=1", format!("r=./big.sql,clients=1{given}"));
-        let run = ["run", "--json", "--warm-up", "0s", "--duration", "1s", "--target", &target];
+        let run = ["run", "--json", "--warm-up", "0s", "--duration", "300ms", "--target", &target];
         let report =
             home.dyno(&[&run[..], &["--stream", one, "--stream", &other]].concat()).expect(0).report();
         let found = durability(&report);

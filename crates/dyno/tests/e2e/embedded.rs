@@ -29,7 +29,7 @@ fn a_quick_run_finds_both_peaks_and_leaves_nothing() {
     }
     let home = Home::new();
     // Shorter than a quick run is by itself: which peak it finds is nothing to this test.
-    let short = ["--warm-up", "500ms", "--step", "500ms", "--hold", "3s"];
+    let short = ["--warm-up", "300ms", "--step", "300ms", "--hold", "2s"];
     let servers = home.servers();
     let quick = ["run", "--quick", "--json", "--data-dir", &servers];
     let ended = home.dyno(&[&quick[..], &short].concat()).expect(0);

@@ -36,9 +36,8 @@ fn run_with_mishap(
     ends: bool,
 ) -> Report {
     let load: Vec<&str> = load.split_whitespace().collect();
-    let words =
-        ["run", "--clients", "2", "--duration", "1h", "--warm-up", "0s", "--target", target, "--json"];
-    let mut running = home.start(&[&words[..], &load].concat());
+    let words = ["run", "--clients", "2", "--duration", "1h", "--warm-up", "0s", "--think-time", "5ms"];
+    let mut running = home.start(&[&words[..], &["--target", target, "--json"], &load].concat());
     running.wait_for("some transactions", |report| report.intervals().len() > 1);
     mishap(file);
     if ends {

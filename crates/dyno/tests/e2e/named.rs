@@ -18,7 +18,7 @@ fn run(database_name: &str, arguments: &[&str]) -> Option<Report> {
 fn run_on(server: &Postgres, database_name: &str, arguments: &[&str]) -> Report {
     let home = Home::new();
     let target = url(server, database_name);
-    let fixed = ["run", "--json", "--scale", "1", "--warm-up", "500ms", "--target", &target];
+    let fixed = ["run", "--json", "--scale", "1", "--warm-up", "200ms", "--target", &target];
     let report = home.dyno(&[&fixed, arguments].concat()).expect(0).report();
     assert_eq!(report.outcome(), "complete");
     // Who reads does not look at the history; who writes has it emptied first.
@@ -38,7 +38,7 @@ fn number(value: &Value) -> u64 {
 
 #[test]
 fn a_ladder_climbs_what_it_was_told_and_holds_the_peak() {
-    let Some(report) = run("ladder", &["--clients", "1,2", "--step", "500ms", "--hold", "500ms"]) else {
+    let Some(report) = run("ladder", &["--clients", "1,2", "--step", "300ms", "--hold", "300ms"]) else {
         return;
     };
     let [read, write] = report.series() else { panic!("reads and writes") };
@@ -71,7 +71,7 @@ fn a_ladder_of_dynos_own_does_not_climb_into_contention() {
 
 #[test]
 fn a_stage_says_how_its_threads_waited_and_why_not_as_was_asked() {
-    let load = ["--workload", "tpcb/tpcb-like", "--clients", "3", "--duration", "1s", "--poller", "uring"];
+    let load = ["--workload", "tpcb/tpcb-like", "--clients", "3", "--duration", "300ms", "--poller", "uring"];
     let Some(report) = run("over_io_uring", &load) else { return };
     let refused = report.notices().contains("io_uring cannot be used, and the load threads use epoll: ");
     assert_eq!(report.stage()["poller"], if refused { "epoll" } else { "uring" }, "{}", report.notices());

@@ -13,6 +13,8 @@ use serde_json::Value;
 use crate::home::{Home, TIMEOUT};
 use crate::server::{database, shared};
 
+/// It leaves the processors to other tests.
+const RUN: [&str; 5] = ["run", "tpcb/select-only", "--think-time", "5ms", "--target"];
 /// A load in three stages.
 const LOAD: [&str; 10] =
     ["--clients", "1,2", "--step", "2s", "--hold", "2s", "--warm-up", "0", "--scale", "1"];
@@ -110,7 +112,7 @@ fn a_run_is_watched_from_outside_while_it_goes() {
     let target = database(&server, "watched");
     let home = Home::new();
     let serving = Serving::start(&home, &[]);
-    let mut running = home.start(&[&["run", "tpcb/select-only", "--target", &target], &LASTING[..]].concat());
+    let mut running = home.start(&[&RUN[..], &[target.as_str()], &LASTING[..]].concat());
     running.wait_for("its first seconds", |report| {
         !report.document()["timelines"].as_array().unwrap().is_empty()
     });
@@ -160,7 +162,7 @@ fn a_killed_run_is_not_live() {
     let target = database(&server, "killed_live");
     let home = Home::new();
     let serving = Serving::start(&home, &[]);
-    let mut running = home.start(&[&["run", "tpcb/select-only", "--target", &target], &LASTING[..]].concat());
+    let mut running = home.start(&[&RUN[..], &[target.as_str()], &LASTING[..]].concat());
     running.wait_for("its first seconds", |report| {
         !report.document()["timelines"].as_array().unwrap().is_empty()
     });
@@ -183,7 +185,7 @@ fn events_and_series_are_given_to_other_tools() {
     let Some(server) = shared() else { return };
     let target = database(&server, "given_away");
     let home = Home::new();
-    let run = home.start(&[&["run", "tpcb/select-only", "--target", &target], &LOAD[..]].concat());
+    let run = home.start(&[&RUN[..], &[target.as_str()], &LOAD[..]].concat());
     let mut run = run;
     run.wait_for("its first seconds", |report| {
         !report.document()["timelines"].as_array().unwrap().is_empty()

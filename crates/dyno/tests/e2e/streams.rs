@@ -31,7 +31,7 @@ fn two_streams_load_one_target_at_the_same_time() {
     let streams = ["--stream", "oltp=tpcb/tpcb-like,clients=1,2", "--stream", "report=./big.sql,clients=1"];
     let run = ["run", "--json", "--target", &target, "--scale", "1", "--warm-up", "300ms"];
     // Of the stream that has a course of its own.
-    let length = ["--step", "1s", "--hold", "1s"];
+    let length = ["--step", "500ms", "--hold", "500ms"];
     let report = home.dyno(&[&run[..], &streams, &length].concat()).expect(0).report();
     assert_eq!(report.outcome(), "complete");
     assert!(!report.document()["findings"].to_string().contains("unpaired"));

@@ -5,6 +5,7 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use dyno_test_servers::{Mysql, MysqlProduct, Postgres, Setup};
+use rusqlite::{Connection, OpenFlags};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -335,8 +336,10 @@ pub(crate) fn wait_for_work(running: &mut Running<'_>) {
 
 /// Waits until no client tries to connect any more, and for as long as dyno takes to end that does not wait for the server.
 pub(crate) fn wait_until_given_up(home: &Home) {
-    let events = || home.dyno(&["report", "--events"]).out;
-    wait_until("the clients have given up", || events().contains("stage-finished"));
+    let store = Connection::open_with_flags(home.store(), OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+    let ended = "select count(*) from event where kind = 'stage-finished'";
+    let count = || store.query_row(ended, [], |row| row.get::<_, i64>(0));
+    wait_until("the clients have given up", || count().is_ok_and(|count| count > 0));
     std::thread::sleep(Duration::from_secs(1));
 }
 
