@@ -127,14 +127,14 @@ describe.skipIf(executable === undefined)("the page of two streams", () => {
   test("marks rows that a server estimates", async () => {
     const report = duelReport({ steps: 3, stepSeconds: 6 });
     for (const size of report.sizes) size.rows_counted = size.target === "pg";
-    report.data = syntheticReport().data;
+    report.found = syntheticReport().found;
     const { page } = await open(report);
     const costs = await page.innerText("#costs");
     expect(costs).toMatch(/rows of all tables\s+4,200,000\s+≈ 4,200,000/);
     expect(costs).toMatch(/bytes per row\s+96\.0\s+≈ 141/);
     expect(costs).toMatch(/tables and indexes\s+385 MiB\s+565 MiB/);
     expect(await page.innerText("#data")).toMatch(/pgbench_accounts\s+≈ 5,000,000/);
-    const [first] = report.data[0]?.tables ?? [];
+    const [first] = report.found[0]?.tables ?? [];
     if (first === undefined) throw new Error("the fixture has no table");
     first.rows = null;
     const unknown = await open(report);
