@@ -492,16 +492,16 @@ pub struct StageKey {
     #[serde(rename = "target")]
     pub system: String,
     /// The position of the phase in the run, from 0; left out if 0.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
     pub phase: u32,
     /// 0 for the warm-up and for a ladder or ramp in steps; 1, 2, … for what is repeated after them. Left out if 0.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
     pub round: u32,
     /// The position within the round, from 0: of the warm-up and of each rung. Left out if 0.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
     pub step: u32,
     /// The position of the stream in its phase, from 0; left out if 0.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
     pub stream: u32,
 }
 
@@ -565,13 +565,13 @@ pub struct Stage {
     pub contended_rows: Option<u32>,
     /// Whether it is a pass of each client over all queries of the workload, each of which is a transaction type; left out if
     /// false.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
     pub pass: bool,
     /// Whether each transaction is a query of a query set, in passes or not; left out if false.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
     pub query_set: bool,
     /// Whether it is fixed work of one client, whatever load is asked for; left out if false.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
     pub fixed: bool,
     /// Whether it is known of the statements that they change nothing; `None` if dyno does not know the statements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -589,11 +589,6 @@ fn one() -> u32 {
 
 fn is_one(number: &u32) -> bool {
     *number == 1
-}
-
-/// Whether a number is left out when it is written.
-pub(crate) fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
-    *number == T::default()
 }
 
 impl Stage {
@@ -637,7 +632,7 @@ pub struct Interval {
     pub index: u32,
     /// The process or machine that produced the load; 0 is the one that writes the run. Each of a stage's
     /// [`Stage::generators`] has an interval of its own for each second of the stage.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
     pub generator: u32,
     /// Nanoseconds since the stage started.
     pub start_ns: u64,
@@ -731,7 +726,7 @@ pub struct TypeInterval {
     pub unknown: u64,
     /// Transactions that dyno had cancelled on the server, because a statement outlasted its limit or its stage; in no
     /// latency.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
     pub cancelled: u64,
     /// Further tries after a serialization failure or deadlock.
     pub retries: u64,
@@ -926,7 +921,7 @@ pub struct QueryAnswer {
     /// Over all rows but the numbers of `columns`, whatever their order; in hexadecimal.
     pub digest: String,
     /// How `digest` and `columns` are computed: see [`crate::answer::Digest::form`].
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
     pub digest_form: u32,
     /// Over the numbers of each column some of whose first rows have a point or an exponent; `None` for the others. `None` in
     /// runs of earlier versions: their digest is another, and numbers in their rows may have at most two digits behind the point.
@@ -952,7 +947,7 @@ pub struct QueryAnswer {
     /// `None` where there is none for this text and data.
     pub validated: Option<bool>,
     /// The one that is known was recorded by an earlier run.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
     pub recorded: bool,
     /// In what it differs from that.
     pub wrong: Option<String>,
@@ -1033,7 +1028,7 @@ pub struct NotDone {
     /// A step of the preparation (`tables`, `keys`), or a series (`tpcb`).
     pub what: String,
     /// Whether it is a series; left out if false.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
     pub series: bool,
     /// What the server said.
     pub said: String,
@@ -1104,7 +1099,7 @@ pub struct Finished {
     /// Why it ended early.
     pub reason: Option<String>,
     /// Nothing is missing but what lost targets did not do.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
     pub targets_lost: bool,
     pub seconds: f64,
 }

@@ -5,9 +5,12 @@ mod facts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::event::is_zero;
-
 pub use self::facts::{Fact, FactUnit, FactValue, Facts};
+
+/// Whether a number is left out when it is written.
+pub(crate) fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
+    *number == T::default()
+}
 
 /// How much a finding weighs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]

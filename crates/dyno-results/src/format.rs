@@ -3,7 +3,7 @@
 //! Every function takes any number, NaN and infinity included, and never panics: what is not a number is shown
 //! as [`UNKNOWN`]. Nothing here knows about terminals; the page's figures have the same form.
 
-use crate::document::{Estimate, is_known_within_two};
+use crate::estimate::{Estimate, is_known_within_two};
 
 /// How an unknown value is shown.
 pub const UNKNOWN: &str = "–";

@@ -6,6 +6,7 @@ pub mod answer;
 pub mod comparison;
 pub mod decimate;
 pub mod document;
+mod estimate;
 pub mod event;
 mod finding;
 pub mod fnv1a;

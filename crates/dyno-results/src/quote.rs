@@ -6,7 +6,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::document::{Estimate, Report, Series, StageResult, is_known_within_two};
+use crate::document::{Estimate, Report, Series, StageResult};
+use crate::estimate::is_known_within_two;
 use crate::event::{Code, Severity, StageKind};
 use crate::format;
 use crate::headline::is_best_of_several;

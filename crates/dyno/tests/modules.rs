@@ -15,7 +15,6 @@ const KNOWN: [(&str, &[&[&str]]); 5] = [
             &["answer", "event", "plan", "spec"],
             &[
                 "document",
-                "format",
                 "headline",
                 "judge",
                 "others",

@@ -9,8 +9,9 @@ use super::seconds::{Second, Seconds};
 use super::sums::{StageLevels, StageSums};
 use crate::document::{Estimate, Percentiles, QueryResult, StageResult, Totals, TypeResult};
 use crate::event::{
-    Arrival, Interval, Pool, Queries, RunningQuery, Stage, StageFinished, StageKind, TypeInterval, is_zero,
+    Arrival, Interval, Pool, Queries, RunningQuery, Stage, StageFinished, StageKind, TypeInterval,
 };
+use crate::finding::is_zero;
 use crate::latency::{self, Latency, add_to};
 use crate::statistics::throughput::{self, Slice};
 

@@ -3,7 +3,8 @@
 
 use super::evidence::{headlines, load_words, stage_name};
 use super::gathered::{InStage, gather};
-use crate::document::{Estimate, Report, Series, StageResult, is_known_within_two};
+use crate::document::{Estimate, Report, Series, StageResult};
+use crate::estimate::is_known_within_two;
 use crate::event::{Code, Finding, Severity, StageKind};
 use crate::finding::Facts;
 use crate::format;
