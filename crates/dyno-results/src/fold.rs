@@ -24,7 +24,7 @@ use self::timeline::Timelines;
 use crate::document::{Report, Series, StageResult, Timeline};
 use crate::event::{self, Event, Stage, StageKey, Stamped};
 use crate::passes::PassLoad;
-use crate::{passes, quote, variants};
+use crate::{passes, variants};
 
 /// The report of a whole run.
 #[must_use]
@@ -138,7 +138,8 @@ impl Fold {
         report.run.seconds = self.last_ms as f64 / 1000.0;
         let report = Report { series, stages, sizes: sizes::sizes(&self.told.data), ..report };
         let report = Report { variants: variants::of(&report), ..report };
-        Report { quotes: quote::of(&report), ..report }
+        let findings = report.findings.clone();
+        report.judged(findings)
     }
 
     /// What has come out of one stage so far.
