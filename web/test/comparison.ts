@@ -18,6 +18,7 @@ export const COMPARISON = {
   series: [
     {
       name: "ingest",
+      speed_ups: [[], [], [], []],
       basis: { text: "3 rounds in turn: ratios are the means of the rounds' ratios" },
       sections: [
         {
@@ -28,7 +29,9 @@ export const COMPARISON = {
             clients_end: null,
             connections: 40,
             rate_per_s: null,
+            queries: null,
             seconds: 6,
+            stages: [],
           })),
           same_load: false,
           rows: [

@@ -38,7 +38,7 @@ function settingsTable(report: Report, settings: Settings): HTMLElement[] {
 }
 
 export function dataSection(report: Report): HTMLElement | null {
-  if (report.data.length === 0 && report.prepare.length === 0) return null;
+  if (report.found.length === 0 && report.prepare.length === 0) return null;
   const { lanes } = sceneOf([report]);
   return section(
     "data",

@@ -78,8 +78,10 @@ describe.skipIf(executable === undefined)("the served page", () => {
     ).toBe("true");
     await page.getByRole("button", { name: "steps of clients" }).click();
     await expect.poll(async () => new URLSearchParams(await searchOf(page)).get("axis")).toBe("step");
-    expect(await page.innerText("h1")).toBe("2 runs that differ in clients and protocol");
-    expect(await page.title()).toBe("duel-1 and duel-2: 2 runs that differ in clients and protocol · dyno");
+    expect(await page.innerText("h1")).toBe("2 runs that differ in together, clients and protocol");
+    expect(await page.title()).toBe(
+      "duel-1 and duel-2: 2 runs that differ in together, clients and protocol · dyno",
+    );
     const [first, second] = await page.locator(".overlaid li").allInnerTexts();
     const said = [
       /quote: 7,680 TPS .*hold\)\s+quote: nothing \(my: ingest\)/,
@@ -249,7 +251,9 @@ describe.skipIf(executable === undefined)("the served page", () => {
 
 /** A report with what was asked for in its one stream. */
 function specified(report: WrittenReport, stream: object): WrittenReport {
-  return { ...report, run: { ...report.run, spec: { version: 1, phases: [{ streams: [stream] }] } } };
+  const [phase] = report.run.resolved?.phases ?? [];
+  const spec = { version: 1, phases: [{ ...phase, streams: [stream] }] };
+  return { ...report, run: { ...report.run, spec, resolved: spec } };
 }
 
 /** A run up to a time, as it is written while it goes, and the rest of it. */
