@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use dyno_results::event::Interval;
+use dyno_results::event::RunningQuery;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -25,14 +25,17 @@ use crate::recorder::Recorder;
 use crate::schedule::{Schedule, SharedArrivals, lock};
 use crate::statement::{Recipient, Statements};
 use crate::thread::{LoadThread, Shared};
-pub use crate::watched::OperationProgress;
 use crate::watched::Watched;
-use crate::workload::Workload;
+pub use crate::workload::Observation;
+use crate::workload::{QueryUnderWay, Workload};
 
 /// How often the engine looks whether it is to stop.
 const STOP_LOOK: Duration = Duration::from_millis(50);
 /// How often it looks whether a thread has ended that may be in its driver.
 const END_LOOK: Duration = Duration::from_millis(1);
+/// How often the workload is asked what its clients have observed, and from when on a query is told of that goes on.
+const ASK_EVERY: Duration = Duration::from_secs(1);
+const QUERY_LONG: Duration = Duration::from_secs(3);
 /// Says which poller is asked for where the configuration does not.
 pub const POLLER_VARIABLE: &str = "DYNO_POLLER";
 /// From the order to start until the start, so that every thread has it in time.
@@ -58,17 +61,6 @@ struct Handle {
     watched: Arc<Watched>,
 }
 
-/// Something seen while a stage runs.
-#[derive(Debug)]
-pub enum Observation {
-    /// An interval is over; they come in order, the drain last.
-    Interval(Interval),
-    /// The first error of its kind in a thread, with what the server said.
-    Error(SessionError),
-    /// A thread, counted from 0, had nothing more to do in the stage `after` its start.
-    ThreadFinished { thread: u32, after: Duration },
-}
-
 /// By which a caller ends a stage before its plan does.
 #[derive(Debug, Clone, Copy)]
 pub struct Signals<'a> {
@@ -88,6 +80,12 @@ impl<'a> From<&'a Arc<AtomicBool>> for Signals<'a> {
     fn from(stop: &'a Arc<AtomicBool>) -> Self {
         Self { stop, over: None }
     }
+}
+
+/// When the workload was last asked, and whether queries went on then.
+struct Asked {
+    at_ns: u64,
+    has_queries: bool,
 }
 
 impl Handle {
@@ -205,12 +203,6 @@ impl Engine {
         self.threads.len() as u32
     }
 
-    /// Says how far the operations of the threads have come that there are now.
-    #[must_use]
-    pub fn progress(&self) -> OperationProgress {
-        OperationProgress(self.threads.iter().map(|handle| Arc::clone(&handle.watched)).collect())
-    }
-
     /// Sees to it that this engine's part of `clients` clients is connected and prepared, or as many connections of the pool as they can use;
     /// those that were lost included. `progress` hears how many there are while new ones come.
     ///
@@ -287,6 +279,7 @@ impl Engine {
         let collected = self.collect_stage(&mut collector, plan, start_ns, signals, observe);
         // Even if a thread broke: what the others measured is kept.
         collector.flush(true).into_iter().for_each(|interval| observe(Observation::Interval(interval)));
+        self.shared.workload.observe(observe);
         collected?;
         let mut outcome = collector.outcome();
         if let Some(arrivals) = arrivals {
@@ -313,6 +306,7 @@ impl Engine {
         observe: &mut dyn FnMut(Observation),
     ) -> Result<(), EngineError> {
         let (mut stopping, mut ending, mut not_cancelled) = (false, plan.end != End::WithOthers, false);
+        let mut asked = Asked { at_ns: start_ns, has_queries: false };
         let is_set = |flag: Option<&AtomicBool>| flag.is_some_and(|flag| flag.load(Ordering::Relaxed));
         let config = &self.shared.config;
         let drain_ns = nanoseconds(config.drain_timeout);
@@ -334,6 +328,7 @@ impl Engine {
             if self.is_blocking() {
                 self.cancel_late(deadline_ns);
             }
+            self.ask_workload(&mut asked, observe);
             let Some((thread, report)) = self.next_report()? else { continue };
             match report {
                 Report::Record(record, give_back) => {
@@ -355,6 +350,39 @@ impl Engine {
             collector.flush(false).into_iter().for_each(|interval| observe(Observation::Interval(interval)));
         }
         Ok(())
+    }
+
+    /// Asks now and then what the clients have observed, and which queries go on: a driver that waits for one tells nothing meanwhile.
+    fn ask_workload(&self, asked: &mut Asked, observe: &mut dyn FnMut(Observation)) {
+        if now_ns() < asked.at_ns + nanoseconds(ASK_EVERY) {
+            return;
+        }
+        asked.at_ns = now_ns();
+        self.shared.workload.observe(observe);
+        let queries = self.long_queries();
+        let has_queries = !queries.is_empty();
+        if std::mem::replace(&mut asked.has_queries, has_queries) || has_queries {
+            observe(Observation::Running(queries));
+        }
+    }
+
+    /// The queries that have gone on for some time, the longest first. Only of that one the server is asked how far it is, since that
+    /// is what is shown, and each question is work for the server.
+    fn long_queries(&self) -> Vec<RunningQuery> {
+        let workload = &self.shared.workload;
+        let mut queries = workload.queries_under_way();
+        queries.retain(|query| query.duration >= QUERY_LONG);
+        let then_ns = now_ns().saturating_sub(nanoseconds(QUERY_LONG));
+        // An operation that has gone on for as long on the same thread is this query's.
+        let read_share =
+            |thread: u32| self.threads.get(thread as usize)?.watched.read_share_begun_before(then_ns);
+        let told = |(at, QueryUnderWay { query, duration, thread }): (usize, QueryUnderWay)| RunningQuery {
+            query: workload.types().get(usize::from(query.0)).cloned().unwrap_or_default(),
+            seconds: duration.as_secs_f64(),
+            read_share: (at == 0).then(|| read_share(thread)).flatten(),
+            earlier: None,
+        };
+        queries.into_iter().enumerate().map(told).collect()
     }
 
     /// Stops operations of drivers that outlast their limit, and all of them once the stage waits no longer, also those that open

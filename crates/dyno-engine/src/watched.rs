@@ -1,12 +1,11 @@
 //! What a load thread does with its driver, for the engine to watch: the thread itself cannot while the driver blocks.
 
-use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::clock::{SECOND_NS, nanoseconds, now_ns};
+use crate::clock::{SECOND_NS, now_ns};
 use crate::driver::{CancelSession, Driver, DriverSession, SessionProgress};
 use crate::error::SessionError;
 use crate::statement::Statement;
@@ -164,26 +163,6 @@ impl Watched {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// How far the operations of load threads have come, for who watches them from another thread.
-#[derive(Clone)]
-pub struct OperationProgress(pub(crate) Vec<Arc<Watched>>);
-
-impl fmt::Debug for OperationProgress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("OperationProgress").field(&self.0.len()).finish()
-    }
-}
-
-impl OperationProgress {
-    /// What a thread's operation has read of the rows that it is to read, from 0 to 1, as it was when this was last asked; `None`
-    /// where that is not known, or the operation goes on for less than `at_least`. Waits for nobody.
-    #[must_use]
-    pub fn read_share(&self, thread: u32, at_least: Duration) -> Option<f64> {
-        let watched = self.0.get(thread as usize)?;
-        watched.read_share_begun_before(now_ns().saturating_sub(nanoseconds(at_least)))
-    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! What the engine asks of a workload: one [`Client`] per virtual client that says, step by step, what to send
 //! next, and hears what came of it. What is sent is opaque to the engine; it never reads SQL.
 
-use dyno_results::answer::Kind;
-use dyno_results::spec::Arrivals;
 use std::time::Duration;
+
+use dyno_results::answer::Kind;
+use dyno_results::observation;
+use dyno_results::spec::Arrivals;
 
 use dyno_wire::server_error::ServerError;
 
@@ -14,6 +16,9 @@ use crate::error::SessionError;
 use crate::request::{Request, Statement};
 use crate::schedule::Gaps;
 pub use crate::statement::StatementId;
+
+/// Something seen while a stage runs.
+pub type Observation = observation::Observation<SessionError>;
 
 /// A load that the engine can drive. Shared by all threads.
 pub trait Workload: Send + Sync {
@@ -42,6 +47,16 @@ pub trait Workload: Send + Sync {
         None
     }
 
+    /// Tells what its clients have observed by themselves since this was last asked, about once a second in a stage and once behind it.
+    fn observe(&self, tell: &mut dyn FnMut(Observation)) {
+        let _ = tell;
+    }
+
+    /// The transactions that its clients wait for now, the longest first, where each is a query of a query set.
+    fn queries_under_way(&self) -> Vec<QueryUnderWay> {
+        Vec::new()
+    }
+
     /// Makes a virtual client. The same `seed` and `identity.id` give the same sequence of choices.
     fn client(&self, identity: ClientIdentity, seed: u64) -> Box<dyn Client>;
 }
@@ -52,6 +67,16 @@ pub struct ClientIdentity {
     /// The client's number: 0, 1, 2, ….
     pub id: u32,
     /// The number of its load thread.
+    pub thread: u32,
+}
+
+/// A query that a client waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueryUnderWay {
+    pub query: TransactionType,
+    /// Since it was begun.
+    pub duration: Duration,
+    /// The client's load thread.
     pub thread: u32,
 }
 

@@ -192,18 +192,7 @@ pub enum Compared {
     Other(String),
 }
 
-/// Compares two answers to this text.
-#[must_use]
-pub fn compare(sql: &str, expected: &Rows<'_>, found: &Rows<'_>) -> Compared {
-    compared(sql, [expected, found], Tolerance::Engines)
-}
-
-fn compared(sql: &str, [expected, found]: [&Rows<'_>; 2], tolerance: Tolerance) -> Compared {
-    let Some(differs) = difference(expected, found, tolerance) else { return Compared::Alike };
-    Freedom::of(sql).explains(expected, found).map_or(Compared::Other(differs), Compared::Varies)
-}
-
-/// The same of two stored answers.
+/// Compares two answers to one text.
 #[must_use]
 pub fn compare_stored(expected: &QueryAnswer, found: &QueryAnswer) -> Compared {
     let as_printed = |answer: &QueryAnswer| answer.columns.is_some();
@@ -211,7 +200,9 @@ pub fn compare_stored(expected: &QueryAnswer, found: &QueryAnswer) -> Compared {
         true => Tolerance::Engines,
         false => Tolerance::TWO_DIGITS,
     };
-    compared(&found.sql, [&expected.rows(), &found.rows()], tolerance)
+    let rows = [&expected.rows(), &found.rows()];
+    let Some(differs) = difference(rows[0], rows[1], tolerance) else { return Compared::Alike };
+    Freedom::of(&found.sql).explains(rows[0], rows[1]).map_or(Compared::Other(differs), Compared::Varies)
 }
 
 impl QueryAnswer {

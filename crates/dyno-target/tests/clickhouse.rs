@@ -484,7 +484,7 @@ fn load(server: &ClickHouse, sql: &str, times: u64, limit: Option<Duration>) -> 
     let mut observe = |observation| match observation {
         Observation::Interval(interval) => intervals.push(interval),
         Observation::Error(error) => panic!("{error}"),
-        Observation::ThreadFinished { .. } => {}
+        _ => {}
     };
     assert!(engine.run_stage(&order, &AtomicBool::new(false), &mut observe).unwrap().complete);
     let parts = || intervals.iter().flat_map(|interval| &interval.types);

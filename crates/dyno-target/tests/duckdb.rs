@@ -519,7 +519,7 @@ fn run(engine: &mut Engine, clients: u32, each: u64) -> (Vec<Interval>, Vec<Stri
     let outcome = engine.run_stage(&order, &AtomicBool::new(false), &mut |observation| match observation {
         Observation::Interval(interval) => intervals.push(interval),
         Observation::Error(error) => errors.push(error.to_string()),
-        Observation::ThreadFinished { .. } => {}
+        _ => {}
     });
     assert!(outcome.unwrap().complete);
     (intervals, errors)

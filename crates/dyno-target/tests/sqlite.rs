@@ -189,7 +189,7 @@ fn run_until<'s>(
     let outcome = engine.run_stage(order, signals, &mut |observation| match observation {
         Observation::Interval(interval) => intervals.push(interval),
         Observation::Error(error) => errors.push(error.to_string()),
-        Observation::ThreadFinished { .. } => {}
+        _ => {}
     })?;
     Ok((outcome, intervals, errors))
 }

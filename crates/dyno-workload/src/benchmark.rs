@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use dyno_engine::workload::Workload;
-use dyno_results::event::{Check, PrepareStep, QueryAnswer};
+use dyno_results::event::{Check, PrepareStep};
 use dyno_target::catalog::{self, Names};
 use dyno_target::connection::{ConnectError, Connection, QueryError};
 use dyno_target::inspect::UserStatement;
@@ -206,26 +206,6 @@ pub trait SeriesLoad: Send + Sync {
         Vec::new()
     }
 
-    /// Of these queries no two rows tie in the order of their LIMIT, which is for how answers are compared.
-    fn set_without_ties(&self, queries: &[String]) {
-        let _ = queries;
-    }
-
-    /// What its queries returned since this was last asked, where answers are compared. Nothing may move meanwhile.
-    fn answers(&self) -> Vec<QueryAnswer> {
-        Vec::new()
-    }
-
-    /// The queries that its clients wait for now, the longest first, where its transactions are queries.
-    fn running(&self) -> Vec<QueryUnderWay> {
-        Vec::new()
-    }
-
-    /// What was said to its queries that failed since this was last asked, to each once.
-    fn failures(&self) -> Vec<FailedQuery> {
-        Vec::new()
-    }
-
     /// Reads what [`Baseline::verify`] compares with; `None` where nothing is known of the tables. Nothing may move
     /// meanwhile.
     ///
@@ -377,28 +357,6 @@ pub enum Progress {
     NotDone { step: &'static str, said: String },
     /// A step has ended.
     Finished(PrepareStep),
-}
-
-/// A query that a client waits for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct QueryUnderWay {
-    /// `Q1`
-    pub name: String,
-    /// Since it was begun.
-    pub duration: Duration,
-    /// The client's load thread.
-    pub thread: u32,
-}
-
-/// A query of a query set that did not end well.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FailedQuery {
-    /// `Q1`
-    pub query: String,
-    /// What the server said, or after how long it was cancelled.
-    pub said: String,
-    /// It was cancelled at the time limit.
-    pub over_limit: bool,
 }
 
 /// Clients beyond these wait for each other's rows.

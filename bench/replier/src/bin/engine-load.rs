@@ -42,8 +42,8 @@ fn main() -> Result<(), Box<dyn Error>> {
                 service.merge(&kind.service);
             }
         }
-        Observation::Interval(_) | Observation::ThreadFinished { .. } => {}
         Observation::Error(seen) => error = Some(seen),
+        _ => {}
     })?;
     if let Some(error) = error {
         return Err(error.into());

@@ -265,7 +265,7 @@ pub(crate) fn run_until(
             match observation {
                 Observation::Interval(interval) => intervals.push(interval),
                 Observation::Error(error) => errors.push(error.to_string()),
-                Observation::ThreadFinished { .. } => {}
+                _ => {}
             }
         })
         .unwrap();

@@ -1,10 +1,7 @@
-//! What queries returned: the first answers of a load, and how often later ones to the same text were others.
-
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, PoisonError};
+//! What a query returned, as far as it is kept.
 
 use dyno_engine::workload::{Field, Row};
-use dyno_results::answer::{self, Compared, Digester, Kind, Rows};
+use dyno_results::answer::{Digester, Kind};
 use dyno_results::event::QueryAnswer;
 
 use super::Query;
@@ -69,9 +66,24 @@ impl Answer {
         digester.end_row();
     }
 
-    fn known(&self, no_ties: bool) -> Rows<'_> {
-        let digest = self.digester.as_ref().map(|digester| digester.digest().clone());
-        Rows { first: &self.rows, kinds: &self.kinds, count: self.count, digest, no_ties }
+    /// As it is stored with the run. Nothing is said of whether it is right.
+    pub(super) fn told(self, name: String, query: &Query) -> QueryAnswer {
+        let Self { kinds, rows, count, digester, .. } = self;
+        let digest = digester.unwrap_or_else(|| Digester::begin(&rows, &kinds)).digest().clone();
+        QueryAnswer {
+            query: name,
+            sql: query.text(),
+            parameters: Some(query.parameters.clone()),
+            kinds,
+            rows,
+            count,
+            digest: format!("{:016x}", digest.hash),
+            digest_form: digest.form,
+            columns: Some(digest.columns),
+            late_decimals: Some(digest.late_decimals),
+            plain: digest.plain,
+            ..QueryAnswer::default()
+        }
     }
 }
 
@@ -85,95 +97,11 @@ fn kept(field: Field<'_>, kind: Kind, take: impl FnOnce(&str)) {
     }
 }
 
-/// The first answers of a load to each of its queries, by their places in the set.
-#[derive(Debug, Default)]
-pub(super) struct Answers {
-    kept: Mutex<BTreeMap<u16, Kept>>,
-    /// The queries of which no two rows tie in the order of their LIMIT.
-    without_ties: Mutex<BTreeSet<u16>>,
-}
-
-#[derive(Debug)]
-struct Kept {
-    sql: String,
-    parameters: Vec<String>,
-    answer: Answer,
-    /// Further answers to the same text that were others.
-    changed: u64,
-    /// Why one was another, and both may be right.
-    varies: Option<String>,
-}
-
-impl Answers {
-    pub(super) fn set_without_ties(&self, places: BTreeSet<u16>) {
-        *self.without_ties.lock().unwrap_or_else(PoisonError::into_inner) = places;
-    }
-
-    fn has_no_ties(&self, place: u16) -> bool {
-        self.without_ties.lock().unwrap_or_else(PoisonError::into_inner).contains(&place)
-    }
-
-    /// Keeps the first answer to a query, and compares further ones to the same text with it.
-    pub(super) fn keep(&self, query: &Query, found: Answer) {
-        let Query { place, parameters, .. } = query;
-        let sql = query.text();
-        let no_ties = self.has_no_ties(*place);
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        match kept.get_mut(place) {
-            None => {
-                let parameters = parameters.clone();
-                kept.insert(*place, Kept { sql, parameters, answer: found, changed: 0, varies: None });
-            }
-            Some(first) if first.sql == sql => {
-                match answer::compare(&first.sql, &first.answer.known(no_ties), &found.known(no_ties)) {
-                    Compared::Alike => {}
-                    Compared::Varies(why) => first.varies = Some(why),
-                    Compared::Other(_) => first.changed += 1,
-                }
-            }
-            Some(_) => {}
-        }
-    }
-
-    /// As they are stored with the run, and forgotten. Nothing is said of whether they are right.
-    pub(super) fn take(&self, names: &[String]) -> Vec<QueryAnswer> {
-        let kept = std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
-        let stored = |(place, kept): (u16, Kept)| {
-            let Kept {
-                sql,
-                parameters,
-                answer: Answer { kinds, rows, count, digester, .. },
-                changed,
-                varies,
-            } = kept;
-            let digest = digester.unwrap_or_else(|| Digester::begin(&rows, &kinds)).digest().clone();
-            Some(QueryAnswer {
-                query: names.get(usize::from(place))?.clone(),
-                sql,
-                parameters: Some(parameters),
-                kinds,
-                rows,
-                count,
-                digest: format!("{:016x}", digest.hash),
-                digest_form: digest.form,
-                columns: Some(digest.columns),
-                late_decimals: Some(digest.late_decimals),
-                plain: digest.plain,
-                no_ties: self.has_no_ties(place),
-                changed,
-                varies,
-                ..QueryAnswer::default()
-            })
-        };
-        kept.into_iter().filter_map(stored).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use dyno_engine::request::QueryKind;
     use dyno_engine::workload::Fields;
-    use dyno_results::answer::{Tolerance, VALUE_BYTES_MAX};
+    use dyno_results::answer::{self, Tolerance, VALUE_BYTES_MAX};
 
     use super::*;
 
@@ -204,8 +132,12 @@ mod tests {
             let mut answer = Answer::default();
             (0..=ROWS_KEPT).for_each(|_| answer.row(Row::from(&Texts(row) as &dyn Fields), false));
             let all = Digester::begin(&vec![answer.rows[0].clone(); ROWS_KEPT + 1], &[]);
-            assert_eq!(answer.known(false).digest.as_ref(), Some(all.digest()), "{row:?}");
+            assert_eq!(answer.digester.as_ref().map(Digester::digest), Some(all.digest()), "{row:?}");
         }
+    }
+
+    fn told(answer: Answer) -> QueryAnswer {
+        answer.told("Q".to_owned(), &Query::one(0, "a".to_owned(), QueryKind::Read))
     }
 
     /// Of so many rows with one value.
@@ -226,9 +158,10 @@ mod tests {
         ] {
             let stored: usize = answer.rows.iter().flatten().map(String::len).sum();
             assert!((1..=BYTES_KEPT).contains(&stored) && (answer.rows.len() as u64) < answer.count);
-            let same = answer::difference(&answer.known(false), &answer.known(false), Tolerance::Engines);
+            let [answer, last] = [answer, last].map(told);
+            let same = answer::difference(&answer.rows(), &answer.rows(), Tolerance::Engines);
             assert_eq!(same, None);
-            let differs = answer::difference(&answer.known(false), &last.known(false), Tolerance::Engines);
+            let differs = answer::difference(&answer.rows(), &last.rows(), Tolerance::Engines);
             assert!(differs.unwrap().ends_with("rows differ"));
         }
         let mut wide = Answer::default();
@@ -237,50 +170,7 @@ mod tests {
         for _ in 0..3 {
             wide.row(Row::from(&Texts(&values) as &dyn Fields), false);
         }
-        assert_eq!((wide.rows.len(), wide.count, wide.known(false).digest.is_some()), (0, 3, true));
-    }
-
-    #[test]
-    fn the_first_answer_is_kept_and_others_to_its_text_are_counted() {
-        let answer = |value: &str| {
-            let mut answer = Answer::default();
-            answer.row(Row::from(&Texts(&[value]) as &dyn Fields), false);
-            answer
-        };
-        let answers = Answers::default();
-        for (sql, value) in [("a", "1"), ("a", "1"), ("a", "2"), ("b", "3")] {
-            let parameters = vec![value.to_owned()];
-            let query = Query { parameters, ..Query::one(0, sql.to_owned(), QueryKind::Read) };
-            answers.keep(&query, answer(value));
-        }
-        let kept = answers.take(&["Q".to_owned()]);
-        let [only] = &kept[..] else { panic!("{kept:?}") };
-        assert_eq!((only.sql.as_str(), only.rows[0][0].as_str(), only.changed), ("a", "1", 1));
-        assert_eq!(only.count, 1);
-        assert_eq!(only.parameters.as_deref(), Some(&["1".to_owned()][..]));
-        assert!(answers.take(&["Q".to_owned()]).is_empty());
-    }
-
-    #[test]
-    fn what_the_text_leaves_open_is_no_other_answer() {
-        let kept_of = |answers: Answers, sql: &str, values: [&str; 2]| {
-            for value in values {
-                let query = Query::one(0, sql.to_owned(), QueryKind::Read);
-                answers.keep(&query, rows_of([value.to_owned()].into_iter()));
-            }
-            let kept = answers.take(&["Q".to_owned()]);
-            (kept[0].changed, kept[0].varies.clone())
-        };
-        let kept = |sql: &str, values| kept_of(Answers::default(), sql, values);
-        let why = "its LIMIT has no ORDER BY".to_owned();
-        assert_eq!(kept("SELECT a FROM t LIMIT 1", ["1", "2"]), (0, Some(why)));
-        assert_eq!(kept("SELECT a FROM t LIMIT 1", ["1", "1"]), (0, None));
-        assert_eq!(kept("SELECT a FROM t ORDER BY a LIMIT 1", ["1", "2"]), (1, None));
-        let by_key = "SELECT a FROM t ORDER BY id LIMIT 1";
-        assert!(kept(by_key, ["1", "2"]).1.is_some());
-        let without_ties = Answers::default();
-        without_ties.set_without_ties([0].into());
-        assert_eq!(kept_of(without_ties, by_key, ["1", "2"]), (1, None));
+        assert_eq!((wide.rows.len(), wide.count, wide.digester.is_some()), (0, 3, true));
     }
 
     #[test]

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use dyno_engine::workload::Workload;
 use dyno_results::answer;
-use dyno_results::event::QueryAnswer;
 use dyno_results::sql_text::{Syntax, client_command, directives};
 use dyno_target::connection::Connection;
 use dyno_target::inspect::UserStatement;
@@ -13,9 +12,7 @@ use thiserror::Error;
 
 use super::parameters::{self, Replaced, Why};
 use super::{Query, QueryLoad, QueryStatement};
-use crate::benchmark::{
-    Baseline, BenchmarkError, FailedQuery, NamedQuery, QueryUnderWay, Series, SeriesLoad,
-};
+use crate::benchmark::{Baseline, BenchmarkError, NamedQuery, Series, SeriesLoad};
 use crate::durable::only_reads;
 use crate::statements::{bare_statements, kind};
 
@@ -254,27 +251,11 @@ impl SeriesLoad for FolderLoad {
     }
 
     fn workload(&self) -> Arc<dyn Workload> {
-        Arc::new(self.load.clone())
+        self.load.workload()
     }
 
     fn queries(&self, seed: u64) -> Vec<NamedQuery> {
         self.load.of_first_client(seed)
-    }
-
-    fn set_without_ties(&self, queries: &[String]) {
-        self.load.set_without_ties(queries);
-    }
-
-    fn answers(&self) -> Vec<QueryAnswer> {
-        self.load.take_answers()
-    }
-
-    fn running(&self) -> Vec<QueryUnderWay> {
-        self.load.running()
-    }
-
-    fn failures(&self) -> Vec<FailedQuery> {
-        self.load.take_failures()
     }
 
     fn user_statements(&self) -> Vec<UserStatement> {

@@ -1,32 +1,37 @@
 //! Queries that are run in passes: a transaction is one query, of one statement or several, and a pass is all of them. Each client goes through them in an
-//! order of its own. What they return is kept, and what the server says to those that fail. Knows no data and opens no socket.
+//! order of its own. What they return is told, and what the server says to those that fail. Knows no data and opens no socket.
 
 mod answers;
-mod failures;
 mod folder;
 mod parameters;
 mod running;
 
 use std::borrow::Cow;
-use std::sync::Arc;
-use std::time::Duration;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dyno_engine::error::SessionError;
 use dyno_engine::request::{QueryKind, Request, Statement};
 use dyno_engine::workload::{
-    Answer as Answered, Client, ClientIdentity, EndedTransaction, Reaction, Reply, StatementFailure,
-    StatementId, Step, TransactionStatus, TransactionType, Workload,
+    Answer as Answered, Client, ClientIdentity, EndedTransaction, Observation, QueryUnderWay, Reaction,
+    Reply, StatementFailure, StatementId, Step, TransactionStatus, TransactionType, Workload,
 };
 use dyno_results::event::QueryAnswer;
+use dyno_results::observation::FailedQuery;
+use dyno_target::cause::Cause;
+use dyno_wire::server_error::ServerError;
 
-use crate::benchmark::{FailedQuery, NamedQuery, QueryUnderWay};
+use crate::benchmark::NamedQuery;
 
 pub use folder::{QueryFolder, QueryFolderError};
 pub(crate) use parameters::quoted_names;
 
-use answers::{Answer, Answers};
-use failures::Failures;
+use answers::Answer;
 use running::{RunningQueries, RunningQueryPlace};
+
+/// What helps a query that ran out of memory.
+const MORE_MEMORY: &str = "raise what the server or a query may take of the memory (its memory limit), \
+                           let it use temporary files, or run fewer clients";
 
 /// A query as it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,6 +96,9 @@ impl Query {
 /// The queries of a pass of one client, in their order, by the client's number and the seed of the run.
 type OfClient = dyn Fn(u32, u64) -> Vec<Query> + Send + Sync;
 
+/// Says of an answer whether it is right.
+type Validate = fn(&mut QueryAnswer);
+
 /// A load of queries.
 #[derive(Clone)]
 pub(crate) struct QueryLoad {
@@ -98,10 +106,22 @@ pub(crate) struct QueryLoad {
     of_client: Arc<OfClient>,
     /// Ends the transaction of a query that fails in one that it has begun.
     rollback: Option<Statement>,
-    /// Of the first client.
-    answers: Arc<Answers>,
-    failures: Arc<Failures>,
+    /// What the first client's queries return is told.
+    has_answers: bool,
+    validate: Option<Validate>,
+    /// What the clients have observed and nobody has been told yet.
+    observed: Arc<Observed>,
     running: Arc<RunningQueries>,
+}
+
+#[derive(Default)]
+struct Observed(Mutex<Vec<Observation>>);
+
+impl Observed {
+    fn lock(&self) -> MutexGuard<'_, Vec<Observation>> {
+        // It is whole whoever panicked.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl QueryLoad {
@@ -115,24 +135,30 @@ impl QueryLoad {
             names,
             of_client: Arc::new(of_client),
             rollback: None,
-            answers: Arc::default(),
-            failures: Arc::default(),
+            has_answers: true,
+            validate: None,
+            observed: Arc::default(),
             running: Arc::default(),
         }
+    }
+
+    /// Nobody asks what its queries return.
+    pub(crate) fn without_answers(self) -> Self {
+        Self { has_answers: false, ..self }
+    }
+
+    pub(crate) fn validated(self, validate: Option<Validate>) -> Self {
+        Self { validate, ..self }
+    }
+
+    /// For clients of which no other load is told.
+    pub(crate) fn workload(&self) -> Arc<dyn Workload> {
+        Arc::new(Self { observed: Arc::default(), running: Arc::default(), ..self.clone() })
     }
 
     /// Some of its queries have several statements, and may begin a transaction.
     pub(crate) fn with_rollback(self) -> Self {
         Self { rollback: Some(Statement::new("ROLLBACK")), ..self }
-    }
-
-    /// The queries that clients wait for, the longest first.
-    pub(crate) fn running(&self) -> Vec<QueryUnderWay> {
-        let named = |(place, duration, thread): (u32, Duration, u32)| {
-            let name = self.names.get(place as usize)?.clone();
-            Some(QueryUnderWay { name, duration, thread })
-        };
-        self.running.all().into_iter().filter_map(named).collect()
     }
 
     /// What the first client sends, in the order of the queries' names.
@@ -152,23 +178,6 @@ impl QueryLoad {
         };
         queries.into_iter().filter_map(named).collect()
     }
-
-    /// Of these queries no two rows tie in the order of their LIMIT.
-    pub(crate) fn set_without_ties(&self, names: &[String]) {
-        let places =
-            (0..).zip(self.names.iter()).filter(|(_, name)| names.contains(name)).map(|(place, _)| place);
-        self.answers.set_without_ties(places.collect());
-    }
-
-    /// What the queries returned first, for the last time.
-    pub(crate) fn take_answers(&self) -> Vec<QueryAnswer> {
-        self.answers.take(&self.names)
-    }
-
-    /// What was said to queries that failed, to each once.
-    pub(crate) fn take_failures(&self) -> Vec<FailedQuery> {
-        self.failures.take(&self.names)
-    }
 }
 
 impl Workload for QueryLoad {
@@ -184,6 +193,19 @@ impl Workload for QueryLoad {
         self.rollback.as_ref().map(|_| StatementId(0))
     }
 
+    fn observe(&self, tell: &mut dyn FnMut(Observation)) {
+        for mut observation in std::mem::take(&mut *self.observed.lock()) {
+            if let (Observation::Answer(answer), Some(validate)) = (&mut observation, self.validate) {
+                validate(answer);
+            }
+            tell(observation);
+        }
+    }
+
+    fn queries_under_way(&self) -> Vec<QueryUnderWay> {
+        self.running.all()
+    }
+
     fn client(&self, identity: ClientIdentity, seed: u64) -> Box<dyn Client> {
         Box::new(QueryClient {
             queries: (self.of_client)(identity.id, seed),
@@ -191,8 +213,10 @@ impl Workload for QueryLoad {
             under_way: false,
             sent: 0,
             answer: Answer::default(),
-            answers: (identity.id == 0).then(|| Arc::clone(&self.answers)),
-            failures: Arc::clone(&self.failures),
+            has_answers: self.has_answers && identity.id == 0,
+            names: Arc::clone(&self.names),
+            failed: BTreeSet::new(),
+            observed: Arc::clone(&self.observed),
             running: self.running.place(identity.thread),
         })
     }
@@ -207,13 +231,28 @@ struct QueryClient {
     /// Statements of the query so far.
     sent: usize,
     answer: Answer,
-    /// `None` where nobody asks for its answers.
-    answers: Option<Arc<Answers>>,
-    failures: Arc<Failures>,
+    has_answers: bool,
+    names: Arc<[String]>,
+    /// The places of queries that it has told of that they failed.
+    failed: BTreeSet<u16>,
+    observed: Arc<Observed>,
     running: Arc<RunningQueryPlace>,
 }
 
 impl QueryClient {
+    fn name(&self) -> String {
+        let place = self.queries[self.at].place;
+        self.names.get(usize::from(place)).cloned().unwrap_or_default()
+    }
+
+    /// Tells the first time that a query fails.
+    fn tell_failure(&mut self, said: String, over_limit: bool) {
+        if self.failed.insert(self.queries[self.at].place) {
+            let failure = FailedQuery { query: self.name(), said, over_limit };
+            self.observed.lock().push(Observation::Failure(failure));
+        }
+    }
+
     /// Goes on to the next query, also behind one that failed: a pass has each of them once.
     fn go_on(&mut self) {
         self.running.end();
@@ -240,7 +279,7 @@ impl Client for QueryClient {
         let Some((text, kind)) = query.request(self.sent) else { return Step::Done };
         request.query(text.as_bytes());
         request.counts_as(kind);
-        if self.answers.is_some() && self.sent == query.answering() {
+        if self.has_answers && self.sent == query.answering() {
             request.keep_rows();
         }
         self.sent += 1;
@@ -270,12 +309,11 @@ impl Client for QueryClient {
         if failure.may_retry && self.sent == 1 {
             return Reaction::Retry;
         }
-        let place = self.queries[self.at].place;
         match (failure.cancelled, failure.load_goes_on) {
-            (false, _) => self.failures.keep_answer(place, failure.error),
+            (false, _) => self.tell_failure(said(failure.error), false),
             (true, true) => {
                 let seconds = failure.now_ns.saturating_sub(failure.due_ns) as f64 / 1e9;
-                self.failures.keep(place, format!("cancelled after {seconds:.0} s, at the time limit"), true);
+                self.tell_failure(format!("cancelled after {seconds:.0} s, at the time limit"), true);
             }
             // The user has ended the load.
             (true, false) => {}
@@ -286,19 +324,25 @@ impl Client for QueryClient {
     fn lost(&mut self, error: &SessionError) {
         self.answer = Answer::default();
         if self.under_way {
-            let over_limit = matches!(error, SessionError::NotStopped);
-            self.failures.keep(self.queries[self.at].place, error.to_string(), over_limit);
+            self.tell_failure(error.to_string(), matches!(error, SessionError::NotStopped));
         }
         self.go_on();
     }
 
     fn ended(&mut self, ended: &EndedTransaction) {
         let answer = std::mem::take(&mut self.answer);
-        if ended.well
-            && let Some(answers) = &self.answers
-        {
-            answers.keep(&self.queries[self.at], answer);
+        if ended.well && self.has_answers {
+            let told = answer.told(self.name(), &self.queries[self.at]);
+            self.observed.lock().push(Observation::Answer(told));
         }
         self.go_on();
+    }
+}
+
+/// What the server said, and what is behind it.
+fn said(error: &ServerError) -> String {
+    match Cause::of(error) {
+        Some(Cause::OutOfMemory) => format!("out of memory: {error}; {MORE_MEMORY}"),
+        _ => error.to_string(),
     }
 }

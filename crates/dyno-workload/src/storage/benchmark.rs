@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use dyno_engine::workload::Workload;
-use dyno_results::event::QueryAnswer;
 use dyno_results::fnv1a;
 use dyno_results::format::grouped;
 use dyno_target::catalog::{self, Names};
@@ -17,8 +16,8 @@ use super::settings::WithSettings;
 use super::variant::Variant;
 use super::{NAME, TERMS};
 use crate::benchmark::{
-    Baseline, Benchmark, BenchmarkError, Contention, Dataset, Done, FailedQuery, MeasuredSize, NamedQuery,
-    Progress, QueryUnderWay, RowCounter, Series, SeriesLoad, Site, dialect,
+    Baseline, Benchmark, BenchmarkError, Contention, Dataset, Done, MeasuredSize, NamedQuery, Progress,
+    RowCounter, Series, SeriesLoad, Site, dialect,
 };
 use crate::dataset::{
     self, ExpectedRows, Found, Index, Key, Mark, Marks, NotReady, Part, Preparation, SizeError, State,
@@ -322,7 +321,7 @@ impl SeriesLoad for StorageLoad {
     fn workload(&self) -> Arc<dyn Workload> {
         let StorageLoad { test, variant, recipe, dialect, queries, .. } = self;
         let load: Arc<dyn Workload> = match queries {
-            Some(queries) => Arc::new(queries.clone()),
+            Some(queries) => queries.workload(),
             None => {
                 let script = if *test == Test::TpcB { Script::TpcbLike } else { Script::SelectOnly };
                 let load = TpcB::new(script, recipe.scale, dialect);
@@ -356,18 +355,6 @@ impl SeriesLoad for StorageLoad {
             ..query
         };
         self.passes().flat_map(|load| load.of_first_client(seed)).map(told).collect()
-    }
-
-    fn answers(&self) -> Vec<QueryAnswer> {
-        self.passes().flat_map(QueryLoad::take_answers).collect()
-    }
-
-    fn running(&self) -> Vec<QueryUnderWay> {
-        self.passes().flat_map(QueryLoad::running).collect()
-    }
-
-    fn failures(&self) -> Vec<FailedQuery> {
-        self.queries.iter().flat_map(QueryLoad::take_failures).collect()
     }
 
     fn baseline(&self, connection: &mut Connection) -> Result<Option<Baseline>, BenchmarkError> {

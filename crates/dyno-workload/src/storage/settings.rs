@@ -6,8 +6,8 @@ use dyno_engine::error::SessionError;
 use dyno_engine::request::{Request, Statement};
 use dyno_engine::schedule::Gaps;
 use dyno_engine::workload::{
-    Answer, Client, ClientIdentity, EndedTransaction, Reaction, Reply, StatementFailure, StatementId, Step,
-    TransactionType, Workload,
+    Answer, Client, ClientIdentity, EndedTransaction, Observation, QueryUnderWay, Reaction, Reply,
+    StatementFailure, StatementId, Step, TransactionType, Workload,
 };
 use dyno_results::spec::Arrivals;
 
@@ -43,6 +43,14 @@ impl Workload for WithSettings {
 
     fn gaps(&self, thread: u32, arrivals: &Arrivals) -> Option<Gaps> {
         self.load.gaps(thread, arrivals)
+    }
+
+    fn observe(&self, tell: &mut dyn FnMut(Observation)) {
+        self.load.observe(tell);
+    }
+
+    fn queries_under_way(&self) -> Vec<QueryUnderWay> {
+        self.load.queries_under_way()
     }
 
     fn client(&self, identity: ClientIdentity, seed: u64) -> Box<dyn Client> {

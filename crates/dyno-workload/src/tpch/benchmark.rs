@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use dyno_engine::workload::Workload;
-use dyno_results::event::QueryAnswer;
 use dyno_target::catalog::{self, Names};
 use dyno_target::connection::{Connection, QueryError};
 use serde::{Deserialize, Serialize};
@@ -13,8 +12,8 @@ use super::rows::TpchRows;
 use super::schema::{DUCKDB_BYTES, Scale, Table};
 use super::{NAME, QUERIES, TERMS, answers, load};
 use crate::benchmark::{
-    Baseline, Benchmark, BenchmarkError, Dataset, FailedQuery, MeasuredSize, NamedQuery, Progress,
-    QueryUnderWay, RowCounter, Series, SeriesLoad, Site, dialect,
+    Baseline, Benchmark, BenchmarkError, Dataset, MeasuredSize, NamedQuery, Progress, RowCounter, Series,
+    SeriesLoad, Site, dialect,
 };
 use crate::dataset::{
     ExpectedRows, Found, Mark, Marks, NotReady, Preparation, SizeError, State, StateError, TableCounter,
@@ -99,8 +98,8 @@ impl Benchmark for TpchBenchmark {
         let has_answers = is_validation && scale.factor().to_bits() == 1.0_f64.to_bits();
         let load = move |queries: Queries| TpchLoad {
             queries,
-            has_answers,
-            load: load::load(queries.order, parameters, scale, dialect),
+            load: load::load(queries.order, parameters, scale, dialect)
+                .validated(has_answers.then_some(answers::validate)),
         };
         let tables: Vec<String> = Table::ALL.map(|table| table.name().to_owned()).into();
         let counts: Option<Box<dyn RowCounter>> = Some(Box::new(TableCounter(tables.clone())));
@@ -152,8 +151,6 @@ impl Queries {
 /// One of the workloads on data that is there.
 struct TpchLoad {
     queries: Queries,
-    /// The specification says what they return.
-    has_answers: bool,
     load: QueryLoad,
 }
 
@@ -163,27 +160,11 @@ impl SeriesLoad for TpchLoad {
     }
 
     fn workload(&self) -> Arc<dyn Workload> {
-        Arc::new(self.load.clone())
+        self.load.workload()
     }
 
     fn queries(&self, seed: u64) -> Vec<NamedQuery> {
         self.load.of_first_client(seed)
-    }
-
-    fn answers(&self) -> Vec<QueryAnswer> {
-        let mut found = self.load.take_answers();
-        if self.has_answers {
-            found.iter_mut().for_each(answers::validate);
-        }
-        found
-    }
-
-    fn running(&self) -> Vec<QueryUnderWay> {
-        self.load.running()
-    }
-
-    fn failures(&self) -> Vec<FailedQuery> {
-        self.load.take_failures()
     }
 
     fn baseline(&self, _: &mut Connection) -> Result<Option<Baseline>, BenchmarkError> {

@@ -122,7 +122,7 @@ impl Server {
                 look(&seen);
             }
             Observation::Error(error) => seen.errors.push(error.to_string()),
-            Observation::ThreadFinished { .. } => {}
+            _ => {}
         };
         engine.run_stage(&plan, stop, &mut observe).unwrap();
         seen

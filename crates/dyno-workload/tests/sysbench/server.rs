@@ -133,7 +133,7 @@ pub(crate) fn load_until(
             }
         }
         Observation::Error(error) => seen.errors.push(error.to_string()),
-        Observation::ThreadFinished { .. } => {}
+        _ => {}
     };
     let outcome = engine.run_stage(&plan, stop, &mut observe).unwrap();
     seen.clients_aborted = outcome.clients_aborted;

@@ -13,6 +13,7 @@ mod neighbours;
 mod open_files;
 mod phase;
 mod plans;
+mod queried;
 mod room;
 mod stage_planner;
 pub(crate) mod stages;

@@ -7,18 +7,18 @@ use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::Engine;
 use dyno_engine::workload::Workload;
 use dyno_report::live;
-use dyno_results::event::{Answer, Event, HookTime, QueryFailure, StageKey, StageKind};
+use dyno_results::event::{Answer, Event, HookTime, StageKey, StageKind};
 use dyno_results::spec::StageOrder;
 use dyno_target::cause::FILE_MOVED;
 use dyno_target::inspect::{self, Identity};
-use dyno_workload::benchmark::{BenchmarkError, FailedQuery, NamedQuery, SeriesLoad};
+use dyno_workload::benchmark::{BenchmarkError, NamedQuery, SeriesLoad};
 use dyno_workload::scripts::SqlScript;
 
 use super::admin::{cancellable, canceller};
 use super::barrier::Participant;
 use super::room::StreamLoad;
 use super::stage_planner::{Capacity, Expected, StagePlanner};
-use super::stages::{StageSubject, StageSum, Stages};
+use super::stages::{StageSubject, Stages, StreamResults};
 use super::system::System;
 use super::target_server::TargetServer;
 use super::verification::{self, Verification};
@@ -42,8 +42,6 @@ pub(super) struct PhaseRun<'a> {
     /// The server as it was when its caches were dropped last, where that is done before each pass.
     cold_passes: Option<Identity>,
     streams: Vec<StreamRun<'a>>,
-    /// What the streams run, in their order.
-    loads: Vec<Arc<dyn SeriesLoad>>,
     /// Whether plans are asked for before the first stage that counts: once, and not where that could warm up caches.
     asks_plans: bool,
 }
@@ -66,9 +64,7 @@ struct StreamRun<'a> {
     ends_with_others: bool,
     planner: StagePlanner<'a>,
     stages: Stages,
-    sums: Vec<StageSum>,
-    /// Names of queries that failed.
-    failed_queries: Vec<String>,
+    results: StreamResults,
     /// Of the turn.
     order: Option<StageOrder>,
 }
@@ -91,7 +87,7 @@ impl<'a> PhaseRun<'a> {
                 _ => false,
             };
             loads.push(match plans[..at].iter().position(is_same) {
-                Some(same) => loads[same].clone(),
+                Some(same) => Load::on(Arc::clone(&loads[same].series)),
                 None => Load::of(system, stream, threads, seed(context, at as u64))?,
             });
         }
@@ -121,18 +117,18 @@ impl<'a> PhaseRun<'a> {
             cold::begin(context, system, (phase.place, &phase.names()), restarted)?;
         }
         check_autocommit(&mut system.server)?;
-        let series = loads.iter().map(|load| Arc::clone(&load.series)).collect();
         let mut streams = Vec::new();
         for (((place, plan), load), only_reads) in (0..).zip(plans).zip(loads).zip(only_reads) {
             let queries = load.series.queries(seed(context, u64::from(place)));
-            load.series.set_without_ties(&ties::without(&mut system.server, &queries)?);
-            let stream = StreamRun::begin(context, system, phase, (place, plan), load, threads)?;
-            streams.push(StreamRun { only_reads, ..stream });
+            let without_ties = ties::without(&mut system.server, &queries)?;
+            let mut stream = StreamRun::begin(context, system, phase, (place, plan), load, threads)?;
+            (stream.only_reads, stream.results.queried.without_ties) = (only_reads, without_ties);
+            streams.push(stream);
         }
         let cold_passes = (phase.cold && cold_passes).then_some(before);
         let key = StageKey { system: name.to_owned(), phase: phase.place, ..StageKey::default() };
         let asks_plans = !phase.cold;
-        Ok(Self { plan: phase, key, steps: 0, verification, cold_passes, streams, loads: series, asks_plans })
+        Ok(Self { plan: phase, key, steps: 0, verification, cold_passes, streams, asks_plans })
     }
 
     /// Decides the next stage of each stream that has an end of its own, unless what was decided still waits for its turn.
@@ -141,7 +137,7 @@ impl<'a> PhaseRun<'a> {
             return;
         }
         for stream in self.streams.iter_mut().filter(|stream| !stream.ends_with_others) {
-            stream.order = stream.planner.next(&stream.sums);
+            stream.order = stream.planner.next(&stream.results.sums);
             if let Some(remark) = stream.planner.take_remark() {
                 context.stream.notice(target, None, remark);
             }
@@ -172,7 +168,7 @@ impl<'a> PhaseRun<'a> {
     pub(super) fn accompany(&mut self, kind: StageKind) {
         let own = self.orders().map(|order| order.kind).next();
         for stream in self.streams.iter_mut().filter(|stream| stream.ends_with_others) {
-            let next = stream.planner.next(&stream.sums);
+            let next = stream.planner.next(&stream.results.sums);
             stream.order = next.map(|order| match order.kind {
                 StageKind::WarmUp => order,
                 _ => StageOrder { kind: own.unwrap_or(kind), ..order },
@@ -210,12 +206,12 @@ impl<'a> PhaseRun<'a> {
         }
         // Behind the warm-up, from which some products learn.
         if !kinds.contains(&StageKind::WarmUp) && std::mem::take(&mut self.asks_plans) {
-            for (stream, load) in self.streams.iter().zip(&self.loads) {
-                plans::before(context, system, stream.plan, &stream.queries(context, load.as_ref()))?;
+            for stream in &self.streams {
+                plans::before(context, system, stream.plan, &stream.queries(context))?;
             }
         }
         let server = &system.server;
-        let (target, key) = (system.name(), &self.key);
+        let key = &self.key;
         let running = self.streams.iter_mut().filter(|stream| stream.order.is_some()).zip(participants);
         let ran: Vec<Result<(), Failure>> = std::thread::scope(|scope| {
             let threads: Vec<_> = running
@@ -237,19 +233,6 @@ impl<'a> PhaseRun<'a> {
             });
             joined.collect()
         });
-        for (stream, load) in self.streams.iter_mut().zip(&self.loads) {
-            for FailedQuery { query, said, over_limit } in load.failures() {
-                stream.failed_queries.push(query.clone());
-                let (target, series) = (target.to_owned(), stream.plan.name.clone());
-                context.stream.emit(Event::QueryFailure(QueryFailure {
-                    target,
-                    series,
-                    query,
-                    said,
-                    over_limit,
-                }));
-            }
-        }
         system.stages.take_over(self.streams.iter_mut().map(|stream| &mut stream.stages));
         // What ended one of them says more than that the others were ended with it.
         let mut failures: Vec<Failure> = ran.into_iter().filter_map(Result::err).collect();
@@ -304,10 +287,11 @@ impl<'a> PhaseRun<'a> {
     ) -> Result<(), Failure> {
         self.disconnect();
         let mut ended_well = Vec::new();
-        for (stream, load) in self.streams.iter().zip(&self.loads) {
-            let mut answers = load.answers();
+        for stream in &mut self.streams {
+            let queried = &mut stream.results.queried;
+            let mut answers = queried.take_answers(stream.workload.types());
             // Where the load failed, a query may have returned nothing because the server was gone.
-            let without_answer = if failed { &[] } else { stream.failed_queries.as_slice() };
+            let without_answer = if failed { &[] } else { queried.failed.as_slice() };
             verification::answers(context, system.name(), stream.plan, &mut answers, without_answer);
             ended_well.push(answers.iter().map(|answer| answer.query.clone()).collect::<Vec<_>>());
             for answer in answers {
@@ -317,12 +301,11 @@ impl<'a> PhaseRun<'a> {
         }
         let sums = self.streams.iter().flat_map(|stream| {
             let workload = stream.plan.workload.as_str();
-            stream.sums.iter().map(move |sum| (workload, sum))
+            stream.results.sums.iter().map(move |sum| (workload, sum))
         });
         self.verification.end(context, system, sums)?;
-        let each = self.streams.iter().zip(&self.loads).zip(&ended_well).filter(|_| !failed);
-        for ((stream, load), ended_well) in each {
-            let queries = stream.queries(context, load.as_ref());
+        for (stream, ended_well) in self.streams.iter().zip(&ended_well).filter(|_| !failed) {
+            let queries = stream.queries(context);
             plans::after(context, system, stream.plan, &queries, ended_well)?;
         }
         Ok(())
@@ -364,8 +347,7 @@ impl<'a> StreamRun<'a> {
             ends_with_others: course.ends_with_others(),
             planner,
             stages: Stages::default(),
-            sums: Vec::new(),
-            failed_queries: Vec::new(),
+            results: StreamResults::default(),
             order: None,
         })
     }
@@ -397,16 +379,15 @@ impl<'a> StreamRun<'a> {
             pass: self.plan.pass,
             fixed: self.plan.fixed,
             tables: self.plan.source.tables(),
-            queries: self.plan.pass.map(|_| self.load.as_ref()),
         };
-        self.stages.run(context, &mut engine, &subject, order, &mut self.sums, participant)?;
+        self.stages.run(context, &mut engine, &subject, order, &mut self.results, participant)?;
         self.engine = Some(engine);
         Ok(())
     }
 
     /// What its first client sends.
-    fn queries(&self, context: &Context<'_>, load: &dyn SeriesLoad) -> Vec<NamedQuery> {
-        load.queries(seed(context, u64::from(self.place)))
+    fn queries(&self, context: &Context<'_>) -> Vec<NamedQuery> {
+        self.load.queries(seed(context, u64::from(self.place)))
     }
 
     fn start_engine(&mut self, context: &Context<'_>, server: &TargetServer) -> Result<Engine, Failure> {
@@ -447,7 +428,6 @@ fn seed(context: &Context<'_>, place: u64) -> u64 {
 }
 
 /// What a stream runs on the data that is there.
-#[derive(Clone)]
 struct Load {
     series: Arc<dyn SeriesLoad>,
     workload: Arc<dyn Workload>,
@@ -461,8 +441,12 @@ impl Load {
             LoadSource::Script(script) => Arc::from(load_of_script(script, stream, threads, seed)?),
             LoadSource::Queries(folder) => Arc::from(folder.load(system.plan.capabilities().syntax)),
         };
+        Ok(Self::on(series))
+    }
+
+    fn on(series: Arc<dyn SeriesLoad>) -> Self {
         let workload = series.workload();
-        Ok(Self { series, workload })
+        Self { series, workload }
     }
 }
 

@@ -1,28 +1,24 @@
 //! One stage after the other on one engine: each told to the stream from its start to its end.
 
-use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
 
-use dyno_engine::engine::{Engine, Observation, OperationProgress, StageOutcome};
+use dyno_engine::engine::{Engine, Observation, StageOutcome};
 use dyno_engine::error::{EngineError, SessionError};
 use dyno_results::event::{
-    Arrival, Event, QueriesRunning, RunningQuery, Stage, StageFinished, StageKey, TypeInterval,
+    Arrival, EarlierTime, Event, QueriesRunning, QueryFailure, RunningQuery, Stage, StageFinished, StageKey,
+    TypeInterval,
 };
+use dyno_results::observation::FailedQuery;
 use dyno_results::spec::{Arrivals, End, Protocol, StageOrder};
 use dyno_results::statistics::saturation::LoadStep;
 use dyno_target::cause::Cause;
-use dyno_workload::benchmark::{Done, QueryUnderWay, SeriesLoad};
+use dyno_workload::benchmark::Done;
 use rustix::io::Errno;
 
 use super::Context;
 use super::barrier::Participant;
+use super::queried::Queried;
 use crate::failure::{Failure, TableOwner, of_statement};
-
-/// How often it is told which queries go on, and from when on.
-const QUERIES_EVERY: Duration = Duration::from_secs(1);
-const QUERY_LONG: Duration = Duration::from_secs(3);
 
 /// The stages of one target.
 #[derive(Debug, Default)]
@@ -65,8 +61,13 @@ pub(crate) struct StageSubject<'a> {
     /// As [`Stage::fixed`].
     pub(crate) fixed: bool,
     pub(crate) tables: TableOwner,
-    /// Says which queries go on, where a stage is a pass.
-    pub(crate) queries: Option<&'a dyn SeriesLoad>,
+}
+
+/// What the stages of a stream bring.
+#[derive(Debug, Default)]
+pub(super) struct StreamResults {
+    pub(super) sums: Vec<StageSum>,
+    pub(super) queried: Queried,
 }
 
 /// What a stage brought.
@@ -97,15 +98,15 @@ impl Stages {
         }
     }
 
-    /// Runs a stage, from when its clients are connected and all who take part are ready. Its sum is put into `sums` even where it
-    /// ends early, which is then the error.
+    /// Runs a stage, from when its clients are connected and all who take part are ready. What it brings is put into `results` even
+    /// where it ends early, which is then the error.
     pub(super) fn run(
         &mut self,
         context: &Context<'_>,
         engine: &mut Engine,
         subject: &StageSubject<'_>,
         mut order: StageOrder,
-        sums: &mut Vec<StageSum>,
+        results: &mut StreamResults,
         participant: &Participant<'_>,
     ) -> Result<(), Failure> {
         let end = participant.cancelled();
@@ -117,11 +118,10 @@ impl Stages {
         self.last = Some(id);
         self.tell_poller(context, &subject.key.system, engine);
         order.stage = id;
-        let mut observer = Observer::new(context, subject, id);
-        let progress = engine.progress();
-        let ran = telling_of_queries(context, subject.queries, &progress, id, || {
-            engine.run_stage(&order, participant.signals(), &mut |observation| observer.see(observation))
-        });
+        let StreamResults { sums, queried } = results;
+        let mut observer = Observer::new(context, subject, id, queried);
+        let ran =
+            engine.run_stage(&order, participant.signals(), &mut |observation| observer.see(observation));
         let outcome = ran.as_ref().copied().unwrap_or_else(|_| observer.broken_off());
         context.stream.emit(Event::StageFinished(finished(id, &outcome)));
         self.tell_priority(context, &subject.key.system, order.arrivals, outcome.realtime);
@@ -238,57 +238,6 @@ fn connect(
     })
 }
 
-/// Runs a stage, and tells once a second which queries have gone on for some time: a driver that waits for one tells nothing
-/// meanwhile.
-fn telling_of_queries<T>(
-    context: &Context<'_>,
-    load: Option<&dyn SeriesLoad>,
-    progress: &OperationProgress,
-    stage: u32,
-    work: impl FnOnce() -> T,
-) -> T {
-    let Some(load) = load else { return work() };
-    std::thread::scope(|scope| {
-        // Hung up when the work has ended, by a panic too: nothing is ever sent.
-        let (working, end) = channel::<Infallible>();
-        let tell = move || {
-            let (mut told, mut earlier) = (false, None);
-            while end.recv_timeout(QUERIES_EVERY) == Err(RecvTimeoutError::Timeout) {
-                let mut queries = long_queries(load, progress);
-                if told || !queries.is_empty() {
-                    told = !queries.is_empty();
-                    let known = earlier.get_or_insert_with(|| context.stream.earlier_times(stage));
-                    for query in &mut queries {
-                        let of_query = known.iter().find(|(name, _)| *name == query.query);
-                        query.earlier = of_query.map(|(_, time)| time.clone());
-                    }
-                    context.stream.emit(Event::QueriesRunning(QueriesRunning { stage, queries }));
-                }
-            }
-        };
-        // Without a thread nobody is told.
-        let _ = std::thread::Builder::new().spawn_scoped(scope, tell);
-        let done = work();
-        drop(working);
-        done
-    })
-}
-
-/// The queries that have gone on for some time, the longest first. Only of that one the server is asked how far it is, since that is
-/// what is shown, and each question is work for the server.
-fn long_queries(load: &dyn SeriesLoad, progress: &OperationProgress) -> Vec<RunningQuery> {
-    let mut queries = load.running();
-    queries.retain(|query| query.duration >= QUERY_LONG);
-    let told = |(at, query): (usize, QueryUnderWay)| RunningQuery {
-        query: query.name,
-        seconds: query.duration.as_secs_f64(),
-        // An operation that has gone on for as long on the same thread is this query's.
-        read_share: (at == 0).then(|| progress.read_share(query.thread, QUERY_LONG)).flatten(),
-        earlier: None,
-    };
-    queries.into_iter().enumerate().map(told).collect()
-}
-
 /// Why a stage has ended that was told to.
 fn ended_early(context: &Context<'_>) -> Failure {
     if context.is_stopped() { Failure::Interrupted } else { Failure::Cancelled }
@@ -297,11 +246,11 @@ fn ended_early(context: &Context<'_>) -> Failure {
 /// Tells the stream what the engine sees, and adds up what the campaign itself needs.
 struct Observer<'a> {
     context: &'a Context<'a>,
-    target: &'a str,
-    /// Each query is told that failed.
-    by_query: bool,
-    tables: TableOwner,
+    subject: &'a StageSubject<'a>,
     stage: u32,
+    queried: &'a mut Queried,
+    /// What its queries took in an earlier run, once that is asked.
+    earlier: Option<Vec<(String, EarlierTime)>>,
     /// How long the load has lasted.
     seconds: f64,
     told: Done,
@@ -313,13 +262,18 @@ struct Observer<'a> {
 }
 
 impl<'a> Observer<'a> {
-    fn new(context: &'a Context<'a>, subject: &'a StageSubject<'a>, stage: u32) -> Self {
+    fn new(
+        context: &'a Context<'a>,
+        subject: &'a StageSubject<'a>,
+        stage: u32,
+        queried: &'a mut Queried,
+    ) -> Self {
         Self {
             context,
-            target: &subject.key.system,
-            by_query: subject.pass.is_some(),
-            tables: subject.tables,
+            subject,
             stage,
+            queried,
+            earlier: None,
             seconds: 0.0,
             told: Done::default(),
             last_error: None,
@@ -342,33 +296,57 @@ impl<'a> Observer<'a> {
                 }
                 self.context.stream.emit(Event::Interval(interval));
             }
-            Observation::Error(error) => {
-                let text = error.to_string();
-                let cause = error.server_error().and_then(Cause::of);
-                let helps = cause.and_then(|cause| advice(cause, self.tables));
-                let told = helps.map_or_else(|| text.clone(), |helps| format!("{text}; {helps}"));
-                let is_statement = matches!(&error, SessionError::Server(server) if !server.ends_session());
-                if !(self.by_query && is_statement) {
-                    self.context.stream.notice(self.target, Some(self.stage), told);
-                }
-                // What a server says that shuts down goes before how its connections fail then. One that closes a
-                // session because of what came over it is still there.
-                match &error {
-                    SessionError::Server(server)
-                        if server.ends_session() && cause != Some(Cause::StatementTooLarge) =>
-                    {
-                        self.lost = Some(text.clone());
-                    }
-                    SessionError::Io { .. } | SessionError::Link(_) | SessionError::Closed => {
-                        self.lost.get_or_insert_with(|| text.clone());
-                    }
-                    _ => {}
-                }
-                self.advice = helps.or(self.advice);
-                self.last_error = Some(text);
-            }
-            Observation::ThreadFinished { .. } => {}
+            Observation::Error(error) => self.see_error(&error),
+            Observation::Failure(failure) => self.see_failure(failure),
+            Observation::Answer(answer) => self.queried.answered(answer),
+            Observation::Running(queries) if self.subject.pass.is_some() => self.see_running(queries),
+            Observation::Running(_) | Observation::ThreadFinished { .. } => {}
         }
+    }
+
+    fn see_failure(&mut self, failure: FailedQuery) {
+        if self.queried.failed_first(&failure) {
+            let (target, series) = (self.subject.key.system.clone(), self.subject.series.to_owned());
+            let FailedQuery { query, said, over_limit } = failure;
+            let failure = QueryFailure { target, series, query, said, over_limit };
+            self.context.stream.emit(Event::QueryFailure(failure));
+        }
+    }
+
+    fn see_running(&mut self, mut queries: Vec<RunningQuery>) {
+        let stream = self.context.stream;
+        let known = self.earlier.get_or_insert_with(|| stream.earlier_times(self.stage));
+        for query in &mut queries {
+            let of_query = known.iter().find(|(name, _)| *name == query.query);
+            query.earlier = of_query.map(|(_, time)| time.clone());
+        }
+        stream.emit(Event::QueriesRunning(QueriesRunning { stage: self.stage, queries }));
+    }
+
+    fn see_error(&mut self, error: &SessionError) {
+        let text = error.to_string();
+        let cause = error.server_error().and_then(Cause::of);
+        let helps = cause.and_then(|cause| advice(cause, self.subject.tables));
+        let told = helps.map_or_else(|| text.clone(), |helps| format!("{text}; {helps}"));
+        let is_statement = matches!(error, SessionError::Server(server) if !server.ends_session());
+        if !(self.subject.pass.is_some() && is_statement) {
+            self.context.stream.notice(&self.subject.key.system, Some(self.stage), told);
+        }
+        // What a server says that shuts down goes before how its connections fail then. One that closes a
+        // session because of what came over it is still there.
+        match error {
+            SessionError::Server(server)
+                if server.ends_session() && cause != Some(Cause::StatementTooLarge) =>
+            {
+                self.lost = Some(text.clone());
+            }
+            SessionError::Io { .. } | SessionError::Link(_) | SessionError::Closed => {
+                self.lost.get_or_insert_with(|| text.clone());
+            }
+            _ => {}
+        }
+        self.advice = helps.or(self.advice);
+        self.last_error = Some(text);
     }
 }
 

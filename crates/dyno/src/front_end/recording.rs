@@ -117,7 +117,6 @@ impl LoadDescription {
             pass: None,
             fixed: false,
             tables: TableOwner::User,
-            queries: None,
         };
         stages::announced(&subject, order, engine)
     }
@@ -218,7 +217,7 @@ impl Recording {
                 Observation::Error(error) => {
                     stream.notice(self.load.target, Some(order.stage), error.to_string());
                 }
-                Observation::ThreadFinished { .. } => {}
+                _ => {}
             }
         })?;
         stream.emit(Event::StageFinished(stages::finished(order.stage, &outcome)));
