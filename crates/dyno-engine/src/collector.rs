@@ -2,29 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use dyno_results::event::{Interval, Pool, TypeInterval};
+use dyno_results::event::{Interval, Pool, StageFinished, TypeInterval};
 
 use crate::message::ThreadFinished;
 use crate::record::{Record, Usage, is_empty};
 
 /// The place of the drain behind all intervals.
 const DRAIN: u32 = u32::MAX;
-
-/// How a stage ended.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct StageOutcome {
-    /// Seconds of load.
-    pub seconds: f64,
-    /// Seconds from the load's end until the last transaction had ended.
-    pub drain_s: f64,
-    /// False where it ended before its plan was fulfilled.
-    pub complete: bool,
-    pub clients_aborted: u32,
-    /// Transactions of an open load that were due and never begun.
-    pub not_begun: u64,
-    /// All load threads had real-time priority, as an open load may ask for.
-    pub realtime: bool,
-}
 
 /// Puts the threads' records together, interval by interval.
 pub(crate) struct Collector {
@@ -80,17 +64,18 @@ impl Collector {
         flushed.into_values().filter_map(Merged::finish).collect()
     }
 
-    pub(crate) fn outcome(&self) -> StageOutcome {
+    pub(crate) fn outcome(&self) -> StageFinished {
         let finished = || self.threads.iter().filter_map(|thread| thread.finished);
         let load_end_ns = finished().map(|f| f.load_end_ns).max().unwrap_or(self.start_ns);
         let drained_ns = finished().map(|f| f.drained_ns).max().unwrap_or(load_end_ns);
-        StageOutcome {
+        StageFinished {
+            stage: self.stage,
             seconds: load_end_ns.saturating_sub(self.start_ns) as f64 / 1e9,
             drain_s: drained_ns.saturating_sub(load_end_ns) as f64 / 1e9,
             complete: finished().all(|f| f.complete),
             clients_aborted: finished().map(|f| f.clients_aborted).sum(),
             not_begun: finished().map(|f| f.not_begun).sum(),
-            realtime: finished().all(|f| f.realtime),
+            realtime: Some(finished().all(|f| f.realtime)),
         }
     }
 }

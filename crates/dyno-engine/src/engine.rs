@@ -8,14 +8,13 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use dyno_results::event::RunningQuery;
+use dyno_results::event::{RunningQuery, StageFinished};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::cancel;
 use crate::clock::{nanoseconds, now_ns};
 use crate::collector::Collector;
-pub use crate::collector::StageOutcome;
 use crate::config::{EngineConfig, Share, of_segment};
 use crate::driver::Route;
 use crate::error::{EngineError, SessionError};
@@ -258,7 +257,7 @@ impl Engine {
         plan: &StageOrder,
         signals: impl Into<Signals<'s>>,
         observe: &mut dyn FnMut(Observation),
-    ) -> Result<StageOutcome, EngineError> {
+    ) -> Result<StageFinished, EngineError> {
         if self.shared.config.connections.is_some() && matches!(plan.arrivals, Arrivals::Open { .. }) {
             return Err(EngineError::OpenOverPool);
         }

@@ -850,7 +850,7 @@ fn finite_only<S: Serializer>(values: &BTreeMap<String, f64>, serializer: S) -> 
 }
 
 /// A stage that ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct StageFinished {
     pub stage: u32,
     /// Seconds of load, without the drain.

@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use dyno_engine::config::EngineConfig;
-use dyno_engine::engine::{Engine, Observation, Signals, StageOutcome};
+use dyno_engine::engine::{Engine, Observation, Signals};
 use dyno_engine::error::EngineError;
 use dyno_engine::request::{QueryKind, Request, Statement};
 use dyno_engine::workload::{Answer, Client, ClientIdentity, StatementId, Step, TransactionType, Workload};
-use dyno_results::event::{Distribution, Interval, StageKind};
+use dyno_results::event::{Distribution, Interval, StageFinished, StageKind};
 use dyno_results::spec::{Arrivals, End, StageOrder};
 use dyno_target::connection::QueryError;
 use dyno_target::{Connection, Environment, Target, inspect};
@@ -173,12 +173,12 @@ fn closed() -> Arrivals {
     Arrivals::Closed { think_time: Duration::ZERO }
 }
 
-fn run(engine: &mut Engine, order: &StageOrder) -> (StageOutcome, Vec<Interval>) {
+fn run(engine: &mut Engine, order: &StageOrder) -> (StageFinished, Vec<Interval>) {
     let (outcome, intervals, _) = run_until(engine, order, &AtomicBool::new(false)).unwrap();
     (outcome, intervals)
 }
 
-type Ran = (StageOutcome, Vec<Interval>, Vec<String>);
+type Ran = (StageFinished, Vec<Interval>, Vec<String>);
 
 fn run_until<'s>(
     engine: &mut Engine,

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use dyno_engine::config::EngineConfig;
-use dyno_engine::engine::{Engine, Observation, StageOutcome};
+use dyno_engine::engine::{Engine, Observation};
 use dyno_engine::request::{Request, Statement};
 use dyno_engine::workload::{Answer, Client, ClientIdentity, StatementId, Step, TransactionType, Workload};
-use dyno_results::event::Interval;
+use dyno_results::event::{Interval, StageFinished};
 use dyno_test_servers::{Postgres, Setup};
 use dyno_wire::endpoint::{Address, ChannelBinding, Endpoint, Login, Tls, Wire};
 
@@ -224,7 +224,7 @@ pub(crate) const LONG_MS: u64 = 300_000;
 pub(crate) struct Seen {
     pub(crate) intervals: Vec<Interval>,
     pub(crate) errors: Vec<String>,
-    pub(crate) outcome: StageOutcome,
+    pub(crate) outcome: StageFinished,
 }
 
 impl Seen {

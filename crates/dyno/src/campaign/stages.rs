@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dyno_engine::engine::{Engine, Observation, StageOutcome};
+use dyno_engine::engine::{Engine, Observation};
 use dyno_engine::error::{EngineError, SessionError};
 use dyno_results::event::{
     Arrival, EarlierTime, Event, QueriesRunning, QueryFailure, RunningQuery, Stage, StageFinished, StageKey,
@@ -122,8 +122,8 @@ impl Stages {
         let mut observer = Observer::new(context, subject, id, queried);
         let ran =
             engine.run_stage(&order, participant.signals(), &mut |observation| observer.see(observation));
-        let outcome = ran.as_ref().copied().unwrap_or_else(|_| observer.broken_off());
-        context.stream.emit(Event::StageFinished(finished(id, &outcome)));
+        let outcome = ran.as_ref().cloned().unwrap_or_else(|_| observer.broken_off());
+        context.stream.emit(Event::StageFinished(outcome.clone()));
         self.tell_priority(context, &subject.key.system, order.arrivals, outcome.realtime);
         self.lost = observer.lost.take().map(|said| {
             let (kind, clients) = (order.kind.name(), order.clients);
@@ -197,9 +197,15 @@ impl Stages {
     }
 
     /// Says once that the real-time priority that was asked for was not granted.
-    fn tell_priority(&mut self, context: &Context<'_>, target: &str, arrivals: Arrivals, realtime: bool) {
+    fn tell_priority(
+        &mut self,
+        context: &Context<'_>,
+        target: &str,
+        arrivals: Arrivals,
+        realtime: Option<bool>,
+    ) {
         let asked = context.plan.spec.realtime && matches!(arrivals, Arrivals::Open { .. });
-        if asked && !realtime && !std::mem::replace(&mut self.told_priority, true) {
+        if asked && realtime == Some(false) && !std::mem::replace(&mut self.told_priority, true) {
             let text = "--realtime was refused (it needs root, CAP_SYS_NICE or RLIMIT_RTPRIO): schedule lag \
                         and response time include the load threads' wait for a processor";
             context.stream.notice(target, None, text.to_owned());
@@ -283,8 +289,8 @@ impl<'a> Observer<'a> {
     }
 
     /// How a stage ended of which the engine itself can say nothing any more.
-    fn broken_off(&self) -> StageOutcome {
-        StageOutcome { seconds: self.seconds, ..StageOutcome::default() }
+    fn broken_off(&self) -> StageFinished {
+        StageFinished { stage: self.stage, seconds: self.seconds, ..StageFinished::default() }
     }
 
     fn see(&mut self, observation: Observation) {
@@ -422,17 +428,5 @@ pub(crate) fn announced(subject: &StageSubject<'_>, order: &StageOrder, engine: 
         fixed: subject.fixed,
         generators: 1,
         types: subject.types.to_vec(),
-    }
-}
-
-pub(crate) fn finished(id: u32, outcome: &StageOutcome) -> StageFinished {
-    StageFinished {
-        stage: id,
-        seconds: outcome.seconds,
-        drain_s: outcome.drain_s,
-        complete: outcome.complete,
-        clients_aborted: outcome.clients_aborted,
-        not_begun: outcome.not_begun,
-        realtime: Some(outcome.realtime),
     }
 }

@@ -6,13 +6,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use dyno_engine::driver::Route;
-use dyno_engine::engine::{Engine, Observation, StageOutcome};
+use dyno_engine::engine::{Engine, Observation};
 use dyno_engine::error::EngineError;
 use dyno_report::live::Mode;
 use dyno_report::summary;
 use dyno_report::terminal::Terminal;
 use dyno_results::document::Report;
-use dyno_results::event::{Event, Stage, StageKey, StageKind};
+use dyno_results::event::{Event, Stage, StageFinished, StageKey, StageKind};
 use dyno_results::judge::only_reads;
 use dyno_results::spec::{
     Arrivals, Clients, End, LoadSpec, Protocol, Rate, RunSpec, StageOrder, StreamSpec, TargetSpec, Time,
@@ -202,7 +202,7 @@ impl Recording {
         mut order: StageOrder,
         stop: &AtomicBool,
         also: &mut dyn FnMut(&Observation),
-    ) -> Result<StageOutcome, EngineError> {
+    ) -> Result<StageFinished, EngineError> {
         let Some(RecordedRun { stream, only_reads, .. }) = &self.run else {
             return engine.run_stage(&order, stop, &mut |seen| also(&seen));
         };
@@ -220,7 +220,7 @@ impl Recording {
                 _ => {}
             }
         })?;
-        stream.emit(Event::StageFinished(stages::finished(order.stage, &outcome)));
+        stream.emit(Event::StageFinished(outcome.clone()));
         Ok(outcome)
     }
 

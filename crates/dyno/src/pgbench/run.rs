@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use dyno_engine::clock;
 use dyno_engine::config::{EngineConfig, OnLoss};
-use dyno_engine::engine::{Engine, Observation, START_DELAY, StageOutcome};
+use dyno_engine::engine::{Engine, Observation, START_DELAY};
 use dyno_engine::error::EngineError;
 use dyno_engine::workload::Workload;
+use dyno_results::event::StageFinished;
 use dyno_results::spec::{End, Protocol};
 use dyno_target::connection::Connection;
 use dyno_target::inspect::UserStatement;
@@ -170,7 +171,7 @@ impl Run<'_> {
     }
 
     /// Runs the load, with lines of progress beside it. As in pgbench the first thread tells them, as long as it has clients.
-    fn drive(&self, engine: &mut Engine, recording: &Recording) -> Result<StageOutcome, EngineError> {
+    fn drive(&self, engine: &mut Engine, recording: &Recording) -> Result<StageFinished, EngineError> {
         let mut load = |running: Option<Sender<Duration>>| {
             recording.run_stage(engine, self.options.order(), self.stop, &mut |seen| {
                 if let (Observation::ThreadFinished { thread: 0, after }, Some(running)) = (seen, &running) {
@@ -218,7 +219,7 @@ impl Run<'_> {
         }
     }
 
-    fn print_report(&self, outcome: &StageOutcome, connecting: Duration) -> Result<(), PgbenchFailed> {
+    fn print_report(&self, outcome: &StageFinished, connecting: Duration) -> Result<(), PgbenchFailed> {
         let results = Results {
             options: self.options,
             counts: &self.load.counts_by_script(),
@@ -231,7 +232,7 @@ impl Run<'_> {
         print(&report::render(&results))
     }
 
-    fn judge(&self, outcome: &StageOutcome) -> Ended {
+    fn judge(&self, outcome: &StageFinished) -> Ended {
         if outcome.clients_aborted == 0 && outcome.complete {
             return Ended { code: DONE, reason: None };
         }

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use dyno_engine::config::{EngineConfig, OnLoss};
 use dyno_engine::driver::Route;
-use dyno_engine::engine::{Engine, Observation, StageOutcome};
+use dyno_engine::engine::{Engine, Observation};
 use dyno_engine::error::EngineError;
 use dyno_engine::workload::Workload;
-use dyno_results::event::StageKind;
+use dyno_results::event::{StageFinished, StageKind};
 use dyno_results::spec::{End, Protocol, StageOrder};
 use dyno_target::Environment;
 use dyno_target::connection::Connection;
@@ -243,7 +243,7 @@ impl SysbenchRun<'_> {
         &self,
         engine: &mut Engine,
         recording: &Recording,
-    ) -> Result<(StageOutcome, Watched), EngineError> {
+    ) -> Result<(StageFinished, Watched), EngineError> {
         let settings = &self.context.settings;
         let has_warm_up = !settings.warmup.is_zero();
         if has_warm_up {
@@ -292,7 +292,7 @@ impl SysbenchRun<'_> {
     }
 
     /// Tells how it ended: the error that ended it, or the report.
-    fn end(&self, outcome: &StageOutcome, watched: &Watched) -> Ended {
+    fn end(&self, outcome: &StageFinished, watched: &Watched) -> Ended {
         let console = &self.context.console;
         let failed = |reason: String| Ended::incomplete(NOT_STARTED, reason);
         // That events were cut off is no error of theirs.
