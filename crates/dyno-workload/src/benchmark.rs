@@ -14,6 +14,8 @@ use dyno_target::catalog::{self, Names};
 use dyno_target::connection::{ConnectError, Connection, QueryError};
 use dyno_target::inspect::UserStatement;
 use dyno_target::product::{self, Dialect};
+use serde::Deserialize;
+use serde_json::Value;
 use thiserror::Error;
 
 pub use crate::dataset::ExpectedRows;
@@ -206,12 +208,31 @@ pub trait SeriesLoad: Send + Sync {
         Vec::new()
     }
 
+    /// What its clients were told since the baseline, beyond what is counted of every load: [`Baseline::verify`] takes it. They must be gone.
+    fn acknowledged(&self) -> Value {
+        Value::Null
+    }
+
     /// Reads what [`Baseline::verify`] compares with; `None` where nothing is known of the tables. Nothing may move
     /// meanwhile.
     ///
     /// # Errors
     /// The tables cannot be read.
     fn baseline(&self, connection: &mut Connection) -> Result<Option<Baseline>, BenchmarkError>;
+}
+
+impl dyn SeriesLoad + '_ {
+    /// Names of its types of transactions.
+    #[must_use]
+    pub fn types(&self) -> Vec<String> {
+        self.workload().types().to_vec()
+    }
+
+    /// Statements that each of its sessions prepares, where it prepares any.
+    #[must_use]
+    pub fn statements_prepared(&self) -> u64 {
+        self.workload().statements().iter().filter(|statement| !statement.is_text()).count() as u64
+    }
 }
 
 /// A query of a query set.
@@ -230,7 +251,7 @@ pub struct NamedQuery {
 }
 
 /// Compares the data before a load with what is there afterwards.
-type Verify = dyn Fn(&mut Connection, &str, Done) -> Result<Vec<Check>, BenchmarkError> + Send;
+type Verify = dyn Fn(&mut Connection, &str, Done, &[Value]) -> Result<Vec<Check>, BenchmarkError> + Send;
 
 /// The data before a load.
 pub struct Baseline(Box<Verify>);
@@ -243,13 +264,15 @@ impl Debug for Baseline {
 
 impl Baseline {
     pub(crate) fn new<E: Into<BenchmarkError>>(
-        verify: impl Fn(&mut Connection, &str, Done) -> Result<Vec<Check>, E> + Send + 'static,
+        verify: impl Fn(&mut Connection, &str, Done, &[Value]) -> Result<Vec<Check>, E> + Send + 'static,
     ) -> Self {
-        Self(Box::new(move |connection, target, done| verify(connection, target, done).map_err(E::into)))
+        Self(Box::new(move |connection, target, done, acknowledged| {
+            verify(connection, target, done, acknowledged).map_err(E::into)
+        }))
     }
 
-    /// Compares what is there now, after a load that `done` says; `target` is the short name for the checks. Nothing may
-    /// move meanwhile.
+    /// Compares what is there now, after a load that `done` says, and of each generator what was
+    /// [acknowledged](SeriesLoad::acknowledged); `target` is the short name for the checks. Nothing may move meanwhile.
     ///
     /// # Errors
     /// The tables cannot be read. A check that fails is no error: it is among those returned.
@@ -258,9 +281,17 @@ impl Baseline {
         connection: &mut Connection,
         target: &str,
         done: Done,
+        acknowledged: &[Value],
     ) -> Result<Vec<Check>, BenchmarkError> {
-        (self.0)(connection, target, done)
+        (self.0)(connection, target, done, acknowledged)
     }
+}
+
+/// What each generator's clients were told, as a family writes it.
+pub(crate) fn read_acknowledged<'v, T: Deserialize<'v>>(
+    acknowledged: &'v [Value],
+) -> impl Iterator<Item = T> {
+    acknowledged.iter().filter_map(|told| T::deserialize(told).ok())
 }
 
 /// Stages that make one curve and one hold.

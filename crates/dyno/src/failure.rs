@@ -14,6 +14,7 @@ use dyno_target::embedded::{EmbeddedError, ProfileError, SpecError};
 use dyno_target::probe::NodeExporterError;
 use dyno_workload::benchmark::BenchmarkError;
 use dyno_workload::registry::{CannotRun, UnknownWorkload};
+use rustix::io::Errno;
 
 /// Why a command could not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -46,9 +47,9 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Benchmark(#[from] BenchmarkError),
     #[error("the load could not be started on {url}: {source}")]
-    Engine { url: String, source: Box<EngineError>, tables: TableOwner },
+    Generator { url: String, source: Box<GeneratorError> },
     #[error("{workload} with {clients} clients on {url} ended early: {why}")]
-    StageCut { workload: String, clients: u32, url: String, why: String, advice: Option<&'static str> },
+    StageCut { workload: String, clients: u32, url: String, why: String, advice: Option<String> },
     #[error(transparent)]
     NodeExporter(#[from] NodeExporterError),
     /// `said` are the last lines of it, if it said anything.
@@ -186,8 +187,8 @@ impl Failure {
         match self {
             Self::Told { advice, .. } => advice.clone(),
             Self::CannotRun(why) => why.help(),
-            Self::StageCut { advice, .. } => advice.map(str::to_owned),
-            Self::Engine { source, tables, .. } => engine_help(source, *tables),
+            Self::StageCut { advice, .. } => advice.clone(),
+            Self::Generator { source, .. } => source.help.clone(),
             Self::TargetsLost { lost } => lost.iter().find_map(|lost| lost.failure.help()),
             Self::Several { failures } => failures.iter().find_map(Self::help),
             Self::NoThread(_) => {
@@ -201,6 +202,45 @@ impl Failure {
             ),
             _ => None,
         }
+    }
+}
+
+/// Why a generator cannot connect or start its clients, as far as others have to know it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{said}")]
+pub(crate) struct GeneratorError {
+    said: String,
+    help: Option<String>,
+    /// A client could not be connected.
+    pub(crate) is_connecting: bool,
+    /// What was said where nobody took a connection.
+    pub(crate) nobody: Option<String>,
+}
+
+impl GeneratorError {
+    pub(crate) fn of(error: &EngineError, tables: TableOwner) -> Self {
+        let source = if let EngineError::Connect { source, .. } = error { Some(source) } else { None };
+        Self {
+            said: error.to_string(),
+            help: engine_help(error, tables),
+            is_connecting: source.is_some(),
+            nobody: source.filter(|source| is_nobody_there(source)).map(ToString::to_string),
+        }
+    }
+
+    pub(crate) fn other(why: &dyn std::fmt::Display) -> Self {
+        Self { said: why.to_string(), help: None, is_connecting: false, nobody: None }
+    }
+}
+
+/// Whether nobody took a connection.
+fn is_nobody_there(error: &SessionError) -> bool {
+    match error {
+        SessionError::Io { source, .. } => {
+            [Errno::CONNREFUSED, Errno::CONNRESET, Errno::NOENT].contains(source)
+        }
+        SessionError::Closed => true,
+        _ => false,
     }
 }
 

@@ -10,6 +10,7 @@ mod command;
 mod failure;
 mod flags;
 mod front_end;
+mod generator;
 mod help;
 mod interrupt;
 mod pgbench;

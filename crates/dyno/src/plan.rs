@@ -149,6 +149,11 @@ impl Plan {
         Ok(Self { spec: asked, resolved: spec, systems, phases, hooks, seed })
     }
 
+    /// The seed of the stream at a place of its phase: those of two streams have nothing in common.
+    pub(crate) fn seed_of(&self, place: u64) -> u64 {
+        self.seed.wrapping_add(place.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
     /// Whether a load may change data.
     pub(crate) fn writes(&self, series: &[Series]) -> bool {
         self.phases.iter().flat_map(|phase| &phase.streams).any(|stream| stream.writes(series))

@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use dyno_engine::workload::Workload;
 use dyno_target::connection::Connection;
+use serde_json::Value;
 
 use crate::benchmark::{
     Baseline, Benchmark, BenchmarkError, Dataset, MeasuredSize, Progress, RowCounter, Series, SeriesLoad,
-    Site, dialect,
+    Site, dialect, read_acknowledged,
 };
 use crate::dataset::{self, ExpectedRows, SizeError};
 
@@ -117,7 +118,7 @@ fn series(test: Test) -> Series {
 struct TestLoad {
     test: Test,
     ids: Ids,
-    /// Joins without exactly one row, of all loads since the last baseline.
+    /// Joins without exactly one row.
     unanswered: Arc<AtomicU64>,
     counted: LastCensus,
 }
@@ -131,12 +132,15 @@ impl SeriesLoad for TestLoad {
         Arc::new(Events::new(self.test, self.ids, Arc::clone(&self.unanswered)))
     }
 
+    fn acknowledged(&self) -> Value {
+        self.unanswered.load(Ordering::Relaxed).into()
+    }
+
     fn baseline(&self, connection: &mut Connection) -> Result<Option<Baseline>, BenchmarkError> {
         let (before, test) = (self.counted.baseline(connection)?, self.test);
-        self.unanswered.store(0, Ordering::Relaxed);
-        let (unanswered, counted) = (Arc::clone(&self.unanswered), self.counted.clone());
-        Ok(Some(Baseline::new(move |connection, target, done| {
-            let unanswered = unanswered.load(Ordering::Relaxed);
+        let counted = self.counted.clone();
+        Ok(Some(Baseline::new(move |connection, target, done, acknowledged| {
+            let unanswered = read_acknowledged::<u64>(acknowledged).sum();
             counted.verify(connection, target, before, test, done, unanswered)
         })))
     }

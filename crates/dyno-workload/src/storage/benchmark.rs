@@ -364,7 +364,7 @@ impl SeriesLoad for StorageLoad {
         Ok(match load.test {
             Test::TpcB => {
                 let before = tpcb::Baseline::take_of(connection, &beginning)?;
-                Some(Baseline::new(move |connection, target, done| {
+                Some(Baseline::new(move |connection, target, done, _| {
                     let after = tpcb::Baseline::take_of(connection, &beginning)?;
                     let verdicts = tpcb::judge(&before, &after, Script::TpcbLike, done);
                     Ok::<_, TableError>(checks(target, workload, verdicts))
@@ -372,7 +372,7 @@ impl SeriesLoad for StorageLoad {
             }
             Test::Updates => {
                 let before = load.sum(connection)?;
-                Some(Baseline::new(move |connection, target, done| {
+                Some(Baseline::new(move |connection, target, done, _| {
                     let verdict = updated(before, load.sum(connection)?, &load, done);
                     Ok::<_, TableError>(checks(target, workload, vec![verdict]))
                 }))

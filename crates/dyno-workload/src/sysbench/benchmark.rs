@@ -167,7 +167,7 @@ impl SeriesLoad for TestLoad {
     fn baseline(&self, connection: &mut Connection) -> Result<Option<Baseline>, BenchmarkError> {
         let before = sysbench::Baseline::take(connection, &self.options)?;
         let (test, options) = (self.test, self.options.clone());
-        Ok(Some(Baseline::new(move |connection, target, done| {
+        Ok(Some(Baseline::new(move |connection, target, done, _| {
             sysbench::verify(connection, target, &before, test, &options, done)
         })))
     }

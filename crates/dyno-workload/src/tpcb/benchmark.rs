@@ -134,7 +134,7 @@ impl SeriesLoad for ScriptLoad {
 
     fn baseline(&self, connection: &mut Connection) -> Result<Option<Baseline>, BenchmarkError> {
         let (before, script) = (tpcb::Baseline::take(connection)?, self.script);
-        Ok(Some(Baseline::new(move |connection, target, done| {
+        Ok(Some(Baseline::new(move |connection, target, done, _| {
             tpcb::verify(connection, target, &before, script, done)
         })))
     }

@@ -7,14 +7,15 @@ use dyno_target::catalog::{self, Names};
 use dyno_target::connection::{Connection, QueryError};
 use serde_json::Value;
 
-use super::inserts::Inserts;
+use super::inserts::{InsertCounts, Inserts};
 use super::load::Load;
 use super::options::{Recipe, YcsbOptions};
+use super::updates::LastUpdates;
 use super::verify::{Census, count, updates_there};
 use super::{KEY, Mix, NAME, OWN, TABLE, TERMS};
 use crate::benchmark::{
     Baseline, Benchmark, BenchmarkError, Dataset, MeasuredSize, Progress, RowCounter, Series, SeriesLoad,
-    Site, dialect,
+    Site, dialect, read_acknowledged,
 };
 use crate::dataset::{
     ExpectedRows, Found, Kind, Mark, Marks, NotReady, Preparation, State, StateError, Table, TableCounter,
@@ -109,13 +110,20 @@ impl SeriesLoad for Load {
         Ok(())
     }
 
+    fn acknowledged(&self) -> Value {
+        serde_json::to_value((self.inserts.counts(), self.updates.last())).unwrap_or_default()
+    }
+
     fn baseline(&self, connection: &mut Connection) -> Result<Option<Baseline>, BenchmarkError> {
         let (load, before) = (self.clone(), count(connection)?);
-        Ok(Some(Baseline::new(move |connection, target, _| {
-            let found = Census::read(connection, load.recipe, &load.inserts)?;
-            let mut verdicts = found.judge(&load.inserts, before);
-            if load.mix.updates() {
-                verdicts.push(updates_there(connection, load.recipe, &load.updates)?);
+        Ok(Some(Baseline::new(move |connection, target, _, acknowledged| {
+            let mut verdicts = Vec::new();
+            for (inserts, updates) in read_acknowledged::<(InsertCounts, LastUpdates)>(acknowledged) {
+                let found = Census::read(connection, load.recipe, inserts.next)?;
+                verdicts.extend(found.judge(inserts, before));
+                if load.mix.updates() {
+                    verdicts.push(updates_there(connection, load.recipe, &updates)?);
+                }
             }
             Ok::<_, TableError>(checks(target, load.mix.workload, verdicts))
         })))

@@ -4,6 +4,8 @@
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
+use serde::{Deserialize, Serialize};
+
 /// Inserts from the oldest that is under way to the newest, at most, as with YCSB.
 const WINDOW: usize = 1 << 20;
 
@@ -16,11 +18,22 @@ pub(super) struct Inserts {
     /// By the place of a number in the window: that its insert ended before one of a lower number.
     early: Vec<AtomicBool>,
     advancing: AtomicBool,
-    pub acknowledged: AtomicU64,
-    /// Inserts that were not: each may have been done.
-    pub unsure: AtomicU64,
+    acknowledged: AtomicU64,
+    unsure: AtomicU64,
     /// Reads and scans that found nothing.
     pub missed: AtomicU64,
+}
+
+/// What verification needs of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct InsertCounts {
+    /// The number of the next insert.
+    pub next: u64,
+    pub acknowledged: u64,
+    /// Inserts that were not: each may have been done.
+    pub unsure: u64,
+    /// Reads and scans that found nothing.
+    pub missed: u64,
 }
 
 impl Inserts {
@@ -54,6 +67,12 @@ impl Inserts {
         self.advancing.store(false, Release);
     }
 
+    pub(super) fn counts(&self) -> InsertCounts {
+        let [next, acknowledged, unsure, missed] =
+            [&self.next, &self.acknowledged, &self.unsure, &self.missed].map(|count| count.load(Relaxed));
+        InsertCounts { next, acknowledged, unsure, missed }
+    }
+
     fn early(&self, record: u64) -> &AtomicBool {
         &self.early[record as usize % WINDOW]
     }
@@ -73,8 +92,7 @@ mod tests {
         assert_eq!(inserts.there.load(Relaxed), 102);
         inserts.ended(102, true);
         assert_eq!(inserts.there.load(Relaxed), 103);
-        let counts = [&inserts.acknowledged, &inserts.unsure].map(|count| count.load(Relaxed));
-        assert_eq!(counts, [2, 1]);
+        assert_eq!(inserts.counts(), InsertCounts { next: 103, acknowledged: 2, unsure: 1, missed: 0 });
         inserts.go_on_behind(7);
         assert_eq!([inserts.next.fetch_add(1, Relaxed), inserts.there.load(Relaxed)], [7, 7]);
     }

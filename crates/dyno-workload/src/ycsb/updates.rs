@@ -6,6 +6,8 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use serde::{Deserialize, Serialize};
+
 use super::table::LETTERS;
 
 /// Acknowledged updates that are remembered of each client.
@@ -71,20 +73,13 @@ pub(super) struct Writer {
     acknowledged: AtomicU64,
     /// Updates that were not: each may have been done, and also later.
     unsure: AtomicU64,
-    last: [Slot; LAST],
-}
-
-#[derive(Debug, Default)]
-struct Slot {
-    number: AtomicU64,
-    record: AtomicU64,
-    field: AtomicU64,
-    begun: AtomicU64,
-    ended: AtomicU64,
+    /// As the numbers of updates.
+    last: [[AtomicU64; 5]; LAST],
 }
 
 /// An update that is under way, or was acknowledged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "[u64; 5]", into = "[u64; 5]")]
 pub(super) struct Update {
     cell: Cell,
     number: u64,
@@ -92,7 +87,24 @@ pub(super) struct Update {
     ended: u64,
 }
 
+impl From<[u64; 5]> for Update {
+    fn from([number, record, field, begun, ended]: [u64; 5]) -> Self {
+        Self { cell: Cell { record, field: field as u16 }, number, begun, ended }
+    }
+}
+
+impl From<Update> for [u64; 5] {
+    fn from(Update { cell, number, begun, ended }: Update) -> Self {
+        [number, cell.record, cell.field.into(), begun, ended]
+    }
+}
+
+/// The last acknowledged updates of all clients, by their numbers as writers.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct LastUpdates(Vec<Known>);
+
 /// The acknowledged updates of a client.
+#[derive(Debug, Serialize, Deserialize)]
 struct Known {
     run: u64,
     /// The last, the oldest first.
@@ -117,7 +129,7 @@ impl Updates {
             begun: AtomicU64::new(0),
             acknowledged: AtomicU64::new(0),
             unsure: AtomicU64::new(0),
-            last: std::array::from_fn(|_| Slot::default()),
+            last: std::array::from_fn(|_| Default::default()),
         });
         writers.push(Arc::clone(&writer));
         writer
@@ -141,16 +153,21 @@ impl Updates {
             return;
         }
         let at = writer.acknowledged.fetch_add(1, Relaxed);
+        let values = <[u64; 5]>::from(Update { ended: self.now(), ..update });
         let slot = &writer.last[at as usize % LAST];
-        let Update { cell, number, begun, .. } = update;
-        let values = [number, cell.record, cell.field.into(), begun, self.now()];
-        let places = [&slot.number, &slot.record, &slot.field, &slot.begun, &slot.ended];
-        places.iter().zip(values).for_each(|(place, value)| place.store(value, Relaxed));
+        slot.iter().zip(values).for_each(|(number, value)| number.store(value, Relaxed));
     }
 
-    /// Where updates were acknowledged last, at most `most`, with when the last of each began. The clients must be gone.
+    /// What was acknowledged last. The clients must be gone.
+    pub(super) fn last(&self) -> LastUpdates {
+        LastUpdates(self.writers().iter().map(|writer| writer.known()).collect())
+    }
+}
+
+impl LastUpdates {
+    /// Where updates were acknowledged last, at most `most`, with when the last of each began.
     pub(super) fn sample(&self, most: usize) -> BTreeMap<Cell, u64> {
-        let known: Vec<Known> = self.writers().iter().map(|writer| writer.known()).collect();
+        let Self(known) = self;
         let mut begun: BTreeMap<Cell, u64> = BTreeMap::new();
         for update in known.iter().flat_map(|writer| &writer.last) {
             let last = begun.entry(update.cell).or_default();
@@ -166,10 +183,9 @@ impl Updates {
     /// Whether a value cannot be there behind an acknowledged update of its field that began at `begun`: it was written, and
     /// that was acknowledged, before. What was begun but not acknowledged may be there.
     pub(super) fn is_lost(&self, cell: Cell, begun: u64, value: &[u8]) -> bool {
-        let writers = self.writers();
         let stamp = Stamp::read(value);
-        let writer = stamp.and_then(|stamp| writers.get(usize::try_from(stamp.writer).ok()?));
-        let Some((stamp, known)) = stamp.zip(writer.map(|writer| writer.known())) else { return true };
+        let writer = stamp.and_then(|stamp| self.0.get(usize::try_from(stamp.writer).ok()?));
+        let Some((stamp, known)) = stamp.zip(writer) else { return true };
         if stamp.run != known.run {
             return true;
         }
@@ -190,10 +206,7 @@ impl Writer {
         let count = self.acknowledged.load(Relaxed);
         let of = |at: u64| {
             let slot = &self.last[at as usize % LAST];
-            let [number, record, field, begun, ended] =
-                [&slot.number, &slot.record, &slot.field, &slot.begun, &slot.ended]
-                    .map(|it| it.load(Relaxed));
-            Update { cell: Cell { record, field: field as u16 }, number, begun, ended }
+            slot.each_ref().map(|number| number.load(Relaxed)).into()
         };
         let last = (count.saturating_sub(LAST as u64)..count).map(of).collect();
         let is_sure = self.unsure.load(Relaxed) == 0;
@@ -221,7 +234,8 @@ mod tests {
     }
 
     fn is_lost(updates: &Updates, value: &[u8]) -> bool {
-        updates.is_lost(CELL, updates.sample(100)[&CELL], value)
+        let last = updates.last();
+        last.is_lost(CELL, last.sample(100)[&CELL], value)
     }
 
     #[test]

@@ -3,14 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::atomic::Ordering;
 
 use dyno_results::format::grouped;
 use dyno_target::connection::{Connection, QueryError, TextRow};
 
-use super::inserts::Inserts;
+use super::inserts::InsertCounts;
 use super::options::Recipe;
-use super::updates::{Cell, STAMP_LETTERS, Updates};
+use super::updates::{Cell, LastUpdates, STAMP_LETTERS};
 use super::{KEY, TABLE};
 use crate::dataset::{PROBES, TableError, Verdict, numbers};
 use crate::limits;
@@ -106,7 +105,7 @@ impl Recipe {
 pub(super) fn updates_there(
     connection: &mut Connection,
     recipe: Recipe,
-    updates: &Updates,
+    updates: &LastUpdates,
 ) -> Result<Verdict, TableError> {
     const NAME: &str = "updates-are-there";
     if usize::from(recipe.field_length) < STAMP_LETTERS {
@@ -143,12 +142,8 @@ pub(super) struct Census {
 }
 
 impl Census {
-    pub(super) fn read(
-        connection: &mut Connection,
-        recipe: Recipe,
-        inserts: &Inserts,
-    ) -> Result<Self, TableError> {
-        let (records, next) = (count(connection)?, inserts.next.load(Ordering::Relaxed));
+    pub(super) fn read(connection: &mut Connection, recipe: Recipe, next: u64) -> Result<Self, TableError> {
+        let records = count(connection)?;
         let mut read = || -> Result<Self, QueryError> {
             let keys = format!("SELECT {KEY} FROM {TABLE} GROUP BY {KEY} HAVING COUNT(*) > 1");
             let [twice] = numbers(connection, &format!("SELECT COUNT(*) FROM ({keys}) AS twice"))?;
@@ -161,12 +156,11 @@ impl Census {
     }
 
     /// Compares with the `before` records of before the load.
-    pub(super) fn judge(&self, inserts: &Inserts, before: u64) -> Vec<Verdict> {
-        let [acknowledged, unsure, missed] = [&inserts.acknowledged, &inserts.unsure, &inserts.missed]
-            .map(|count| count.load(Ordering::Relaxed));
+    pub(super) fn judge(&self, inserts: InsertCounts, before: u64) -> Vec<Verdict> {
+        let InsertCounts { next, acknowledged, unsure, missed } = inserts;
         let grown = i128::from(self.records) - i128::from(before);
         // Numbers of inserts that failed, in this run or an earlier one: as with YCSB, their records are asked for.
-        let gaps = inserts.next.load(Ordering::Relaxed).saturating_sub(self.records);
+        let gaps = next.saturating_sub(self.records);
         let none =
             |name, found: u64, what: &str| Verdict::none(name, found, format!("{} {what}", grouped(found)));
         let [missing, probes] = self.missing;
@@ -191,7 +185,7 @@ mod tests {
     use super::*;
 
     /// Names of the checks that fail, and of those that are not decided, behind a hundred records.
-    fn judged(found: &Census, inserts: &Inserts) -> [String; 2] {
+    fn judged(found: &Census, inserts: InsertCounts) -> [String; 2] {
         let verdicts = found.judge(inserts, 100);
         [Some(false), None].map(|passed| {
             let names =
@@ -200,33 +194,26 @@ mod tests {
         })
     }
 
-    fn inserts(well: [bool; 2]) -> Inserts {
-        let inserts = Inserts::behind(100);
-        well.into_iter().for_each(|well| inserts.ended(inserts.next.fetch_add(1, Ordering::Relaxed), well));
-        inserts
-    }
-
+    const WELL: InsertCounts = InsertCounts { next: 102, acknowledged: 2, unsure: 0, missed: 0 };
     const GOOD: Census = Census { records: 102, twice: 0, missing: [0, 100] };
 
     #[test]
     fn each_planted_fault_is_caught() {
-        let inserts = inserts([true, true]);
-        let failed = |found| judged(&found, &inserts)[0].clone();
+        let failed = |found| judged(&found, WELL)[0].clone();
         assert_eq!(failed(GOOD), "");
         assert_eq!(failed(Census { records: 103, ..GOOD }), "every-insert-is-there");
         assert_eq!(failed(Census { records: 101, ..GOOD }), "every-insert-is-there");
         assert_eq!(failed(Census { twice: 1, ..GOOD }), "no-key-twice");
         assert_eq!(failed(Census { missing: [1, 100], ..GOOD }), "records-have-their-keys");
-        inserts.missed.store(1, Ordering::Relaxed);
-        assert_eq!(failed(GOOD), "every-read-finds-its-record");
+        assert_eq!(judged(&GOOD, InsertCounts { missed: 1, ..WELL })[0], "every-read-finds-its-record");
     }
 
     #[test]
     fn an_insert_that_failed_may_be_there_and_its_record_may_not_be_found() {
-        let inserts = inserts([true, false]);
-        assert_eq!(judged(&GOOD, &inserts), ["", ""]);
-        inserts.missed.store(3, Ordering::Relaxed);
+        let inserts = InsertCounts { acknowledged: 1, unsure: 1, ..WELL };
+        assert_eq!(judged(&GOOD, inserts), ["", ""]);
+        let inserts = InsertCounts { missed: 3, ..inserts };
         let undecided = ["", "records-have-their-keys every-read-finds-its-record"];
-        assert_eq!(judged(&Census { records: 101, missing: [1, 100], ..GOOD }, &inserts), undecided);
+        assert_eq!(judged(&Census { records: 101, missing: [1, 100], ..GOOD }, inserts), undecided);
     }
 }

@@ -83,7 +83,7 @@ impl Server {
     ) -> Vec<Check> {
         let baseline = load.baseline(&mut self.open()).unwrap().unwrap();
         let done = run(load);
-        baseline.verify(&mut self.open(), "it", done).unwrap()
+        baseline.verify(&mut self.open(), "it", done, &[load.acknowledged()]).unwrap()
     }
 
     /// Runs a load for so many clients on the threads of `config`.

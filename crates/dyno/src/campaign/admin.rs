@@ -1,35 +1,16 @@
 //! dyno's own statements on the database under test, which may run for minutes. Nothing of the load is done here.
 
 use std::convert::Infallible;
-use std::error::Error;
-use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use dyno_engine::config::Canceller;
-use dyno_target::connection::{CancelHandle, Connection};
-use dyno_wire::endpoint::{Endpoint, SessionName};
+use dyno_target::connection::Connection;
 
 use super::Context;
 use crate::failure::Failure;
 
 /// How often it is told how long something takes that may take minutes.
 const TELL_EVERY: Duration = Duration::from_secs(5);
-
-/// Cancels what the clients of a load do on a server.
-#[derive(Debug)]
-struct LoadCanceller(Endpoint);
-
-/// Who cancels what the clients of a load do on a server.
-pub(super) fn canceller(endpoint: &Endpoint) -> Arc<dyn Canceller> {
-    Arc::new(LoadCanceller(endpoint.clone()))
-}
-
-impl Canceller for LoadCanceller {
-    fn cancel(&self, session: &SessionName) -> Result<(), Box<dyn Error + Send + Sync>> {
-        Ok(CancelHandle::new(self.0.clone(), session.clone()).cancel()?)
-    }
-}
 
 /// Does `work` on the connection, unless the user wants to stop: then it is not begun, or the connection ends it.
 pub(super) fn cancellable<T, E: Into<Failure>>(

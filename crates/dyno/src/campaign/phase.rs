@@ -3,18 +3,14 @@
 
 use std::sync::Arc;
 
-use dyno_engine::config::EngineConfig;
-use dyno_engine::engine::Engine;
-use dyno_engine::workload::Workload;
 use dyno_report::live;
 use dyno_results::event::{Answer, Event, HookTime, StageKey, StageKind};
 use dyno_results::spec::StageOrder;
 use dyno_target::cause::FILE_MOVED;
 use dyno_target::inspect::{self, Identity};
 use dyno_workload::benchmark::{BenchmarkError, NamedQuery, SeriesLoad};
-use dyno_workload::scripts::SqlScript;
 
-use super::admin::{cancellable, canceller};
+use super::admin::cancellable;
 use super::barrier::Participant;
 use super::room::StreamLoad;
 use super::stage_planner::{Capacity, Expected, StagePlanner};
@@ -24,12 +20,11 @@ use super::target_server::TargetServer;
 use super::verification::{self, Verification};
 use super::{Context, cold, describe, hooks, plans, room, ties};
 use crate::failure::Failure;
-use crate::plan::{HookStage, LoadSource, PhasePlan, StreamPlan};
+use crate::generator::{self, Generator, Observation};
+use crate::plan::{HookStage, PhasePlan, StreamPlan};
 
 /// Threads of the load that dyno chooses by itself, at most.
 const THREADS_MAX: u32 = 16;
-/// Clients of a script, whose random numbers are drawn before it is known how many there will be.
-const SCRIPT_CLIENTS: u32 = 16_384;
 
 /// A phase under way on a target.
 pub(super) struct PhaseRun<'a> {
@@ -42,6 +37,7 @@ pub(super) struct PhaseRun<'a> {
     /// The server as it was when its caches were dropped last, where that is done before each pass.
     cold_passes: Option<Identity>,
     streams: Vec<StreamRun<'a>>,
+    generator: Generator<'a>,
     /// Whether plans are asked for before the first stage that counts: once, and not where that could warm up caches.
     asks_plans: bool,
 }
@@ -52,14 +48,9 @@ struct StreamRun<'a> {
     /// Its place in the phase.
     place: u32,
     load: Arc<dyn SeriesLoad>,
-    workload: Arc<dyn Workload>,
+    types: Vec<String>,
     contended_rows: Option<u32>,
     only_reads: bool,
-    threads: u32,
-    /// `None` where something was done to the server that may have closed its connections.
-    engine: Option<Engine>,
-    /// Engines that were started so far; each draws random numbers of its own.
-    engines: u64,
     /// It lasts as long as the others.
     ends_with_others: bool,
     planner: StagePlanner<'a>,
@@ -79,27 +70,17 @@ impl<'a> PhaseRun<'a> {
         let name = system.name();
         let plans = room::loads(phase, name);
         let threads = threads(context, phase, &system.server);
-        let mut loads: Vec<Load> = Vec::new();
-        for (at, StreamLoad { stream, .. }) in plans.iter().enumerate() {
-            // Streams of one workload share what it counts, and the ids that it draws.
-            let is_same = |other: &StreamLoad<'_>| match (&other.stream.source, &stream.source) {
-                (LoadSource::Family(one), LoadSource::Family(other)) => one == other,
-                _ => false,
-            };
-            loads.push(match plans[..at].iter().position(is_same) {
-                Some(same) => Load::on(Arc::clone(&loads[same].series)),
-                None => Load::of(system, stream, threads, seed(context, at as u64))?,
-            });
-        }
+        let data = (system.data(), system.plan.capabilities().syntax);
+        let loads = generator::loads(context.plan, phase, data, threads)?;
         if let Some(moved) = system.server.files().moved() {
             return Err(Failure::advised(moved.to_owned(), FILE_MOVED));
         }
         // First what reads and writes the tables: behind it, a restart leaves the caches as cold as it finds them.
         for load in &loads {
-            reset(context, name, &mut system.server, load.series.as_ref())?;
+            reset(context, name, &mut system.server, load.as_ref())?;
         }
         let judged: Vec<(&StreamPlan, &dyn SeriesLoad)> =
-            phase.streams.iter().zip(loads.iter().map(|load| load.series.as_ref())).collect();
+            phase.streams.iter().zip(loads.iter().map(AsRef::as_ref)).collect();
         let only_reads = judged
             .iter()
             .map(|(stream, load)| describe::only_reads(context, system, &stream.workload, *load))
@@ -117,18 +98,19 @@ impl<'a> PhaseRun<'a> {
             cold::begin(context, system, (phase.place, &phase.names()), restarted)?;
         }
         check_autocommit(&mut system.server)?;
+        let generator = Generator::prepare(context.plan, phase, &system.server.route, &loads, threads);
         let mut streams = Vec::new();
         for (((place, plan), load), only_reads) in (0..).zip(plans).zip(loads).zip(only_reads) {
-            let queries = load.series.queries(seed(context, u64::from(place)));
+            let queries = load.queries(context.plan.seed_of(place.into()));
             let without_ties = ties::without(&mut system.server, &queries)?;
-            let mut stream = StreamRun::begin(context, system, phase, (place, plan), load, threads)?;
+            let mut stream = StreamRun::begin(context, system, phase, (place, plan), load)?;
             (stream.only_reads, stream.results.queried.without_ties) = (only_reads, without_ties);
             streams.push(stream);
         }
         let cold_passes = (phase.cold && cold_passes).then_some(before);
         let key = StageKey { system: name.to_owned(), phase: phase.place, ..StageKey::default() };
         let asks_plans = !phase.cold;
-        Ok(Self { plan: phase, key, steps: 0, verification, cold_passes, streams, asks_plans })
+        Ok(Self { plan: phase, key, steps: 0, verification, cold_passes, streams, generator, asks_plans })
     }
 
     /// Decides the next stage of each stream that has an end of its own, unless what was decided still waits for its turn.
@@ -210,14 +192,13 @@ impl<'a> PhaseRun<'a> {
                 plans::before(context, system, stream.plan, &stream.queries(context))?;
             }
         }
-        let server = &system.server;
-        let key = &self.key;
+        let (url, key, generator) = (&system.server.url, &self.key, &self.generator);
         let running = self.streams.iter_mut().filter(|stream| stream.order.is_some()).zip(participants);
         let ran: Vec<Result<(), Failure>> = std::thread::scope(|scope| {
             let threads: Vec<_> = running
                 .map(|(stream, participant)| {
                     let run = move || {
-                        let ran = stream.run(context, server, key, &participant);
+                        let ran = stream.run(context, generator, (url, key), &participant);
                         if ran.is_err() {
                             // The others of this target end with it, and not in hours by themselves.
                             participant.cut();
@@ -273,8 +254,8 @@ impl<'a> PhaseRun<'a> {
     }
 
     /// Ends the clients before the phase ends.
-    pub(super) fn disconnect(&mut self) {
-        self.streams.iter_mut().for_each(|stream| stream.engine = None);
+    pub(super) fn disconnect(&self) {
+        self.generator.disconnect();
     }
 
     /// Ends the clients, compares what they left behind while nothing moves, and takes the plans of queries unless the load
@@ -285,11 +266,16 @@ impl<'a> PhaseRun<'a> {
         system: &mut System<'_>,
         failed: bool,
     ) -> Result<(), Failure> {
-        self.disconnect();
+        let streams = &mut self.streams;
+        self.generator.stop(&mut |stream, observation| {
+            if let Observation::Acknowledged(told) = observation {
+                streams[stream as usize].results.acknowledged.push(told);
+            }
+        });
         let mut ended_well = Vec::new();
         for stream in &mut self.streams {
             let queried = &mut stream.results.queried;
-            let mut answers = queried.take_answers(stream.workload.types());
+            let mut answers = queried.take_answers(&stream.types);
             // Where the load failed, a query may have returned nothing because the server was gone.
             let without_answer = if failed { &[] } else { queried.failed.as_slice() };
             verification::answers(context, system.name(), stream.plan, &mut answers, without_answer);
@@ -299,11 +285,8 @@ impl<'a> PhaseRun<'a> {
                 context.stream.emit(Event::Answer(Answer { target, series, answer }));
             }
         }
-        let sums = self.streams.iter().flat_map(|stream| {
-            let workload = stream.plan.workload.as_str();
-            stream.results.sums.iter().map(move |sum| (workload, sum))
-        });
-        self.verification.end(context, system, sums)?;
+        let results = self.streams.iter().map(|stream| (stream.plan.workload.as_str(), &stream.results));
+        self.verification.end(context, system, results)?;
         for (stream, ended_well) in self.streams.iter().zip(&ended_well).filter(|_| !failed) {
             let queries = stream.queries(context);
             plans::after(context, system, stream.plan, &queries, ended_well)?;
@@ -318,14 +301,13 @@ impl<'a> StreamRun<'a> {
         system: &mut System<'_>,
         phase: &PhasePlan,
         (place, plan): (u32, StreamLoad<'a>),
-        Load { series, workload }: Load,
-        threads: u32,
+        load: Arc<dyn SeriesLoad>,
     ) -> Result<Self, Failure> {
         let StreamLoad { stream, course, .. } = plan;
         let capacity = Capacity {
             cpus: system.server.cpus,
-            room: room::of_load(&plan, &mut system.server, workload.as_ref())?,
-            contention: series.contention(),
+            room: room::of_load(&plan, &mut system.server, load.as_ref())?,
+            contention: load.contention(),
             connections: stream.connections,
         };
         let planner = StagePlanner::new(course, phase.warm_up, phase.repeat, capacity).with_pass(stream.pass);
@@ -337,13 +319,10 @@ impl<'a> StreamRun<'a> {
         Ok(Self {
             plan: stream,
             place,
-            load: series,
-            workload,
+            types: load.types(),
+            load,
             contended_rows: capacity.contention.map(|contention| contention.clients),
             only_reads: false,
-            threads,
-            engine: None,
-            engines: 0,
             ends_with_others: course.ends_with_others(),
             planner,
             stages: Stages::default(),
@@ -356,108 +335,31 @@ impl<'a> StreamRun<'a> {
     fn run(
         &mut self,
         context: &Context<'_>,
-        server: &TargetServer,
-        turn: &StageKey,
+        generator: &Generator<'_>,
+        (url, turn): (&str, &StageKey),
         participant: &Participant<'_>,
     ) -> Result<(), Failure> {
         let Some(order) = self.order.take() else { return Ok(()) };
-        let mut engine = match self.engine.take() {
-            Some(engine) => engine,
-            None => self.start_engine(context, server)?,
-        };
         let subject = StageSubject {
             key: StageKey { stream: self.place, ..turn.clone() },
             series: &self.plan.name,
             workload: &self.plan.workload,
-            types: self.workload.types(),
-            url: &server.url,
-            threads: engine.threads(),
+            types: &self.types,
+            url,
             connections: self.plan.connections,
             protocol: self.plan.protocol,
             contended_rows: self.contended_rows,
             only_reads: Some(self.only_reads),
             pass: self.plan.pass,
             fixed: self.plan.fixed,
-            tables: self.plan.source.tables(),
         };
-        self.stages.run(context, &mut engine, &subject, order, &mut self.results, participant)?;
-        self.engine = Some(engine);
-        Ok(())
+        self.stages.run(context, generator, &subject, order, &mut self.results, participant)
     }
 
     /// What its first client sends.
     fn queries(&self, context: &Context<'_>) -> Vec<NamedQuery> {
-        self.load.queries(seed(context, u64::from(self.place)))
+        self.load.queries(context.plan.seed_of(self.place.into()))
     }
-
-    fn start_engine(&mut self, context: &Context<'_>, server: &TargetServer) -> Result<Engine, Failure> {
-        let plan = context.plan;
-        // The second engine of a stream goes on with other random numbers, and not again with those of the first; nor has
-        // another stream the same.
-        // Passes are over the same queries.
-        let further = if self.plan.pass.is_some() { 0 } else { self.engines };
-        let seed = seed(context, u64::from(self.place)).wrapping_add(further);
-        if self.engines > 0
-            && let LoadSource::Script(script) = &self.plan.source
-        {
-            self.workload = load_of_script(script, self.plan, self.threads, seed)?.workload();
-        }
-        let config = EngineConfig {
-            protocol: self.plan.protocol,
-            tries_max: self.plan.tries_max,
-            realtime: plan.spec.realtime,
-            poller: plan.spec.poller,
-            connections: self.plan.connections,
-            statement_limit: self.plan.time_limit,
-            canceller: server.connection.endpoint().map(canceller),
-            seed,
-            ..EngineConfig::new(self.threads)
-        };
-        self.engines += 1;
-        Engine::start(&server.route, &self.workload, config).map_err(|source| Failure::Engine {
-            url: server.url.clone(),
-            source: Box::new(source),
-            tables: self.plan.source.tables(),
-        })
-    }
-}
-
-/// The seed of the stream at a place: those of two streams have nothing in common.
-fn seed(context: &Context<'_>, place: u64) -> u64 {
-    context.plan.seed.wrapping_add(place.wrapping_mul(0x9e37_79b9_7f4a_7c15))
-}
-
-/// What a stream runs on the data that is there.
-struct Load {
-    series: Arc<dyn SeriesLoad>,
-    workload: Arc<dyn Workload>,
-}
-
-impl Load {
-    fn of(system: &System<'_>, stream: &StreamPlan, threads: u32, seed: u64) -> Result<Self, Failure> {
-        let series: Arc<dyn SeriesLoad> = match &stream.source {
-            // It is there, since data was provided.
-            LoadSource::Family(place) => Arc::from(system.load(*place).ok_or(Failure::SystemBroken)?),
-            LoadSource::Script(script) => Arc::from(load_of_script(script, stream, threads, seed)?),
-            LoadSource::Queries(folder) => Arc::from(folder.load(system.plan.capabilities().syntax)),
-        };
-        Ok(Self::on(series))
-    }
-
-    fn on(series: Arc<dyn SeriesLoad>) -> Self {
-        let workload = series.workload();
-        Self { series, workload }
-    }
-}
-
-/// A script draws its random numbers by a seed of its own, and not by the engine's.
-fn load_of_script(
-    script: &SqlScript,
-    stream: &StreamPlan,
-    threads: u32,
-    seed: u64,
-) -> Result<Box<dyn SeriesLoad>, Failure> {
-    Ok(script.load(stream.protocol, (threads, SCRIPT_CLIENTS), (stream.tries_max, seed))?)
 }
 
 /// Refuses a server whose sessions begin without autocommit: the load would be acknowledged, and lost.

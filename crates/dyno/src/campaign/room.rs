@@ -4,9 +4,9 @@
 
 use std::time::{Duration, Instant};
 
-use dyno_engine::workload::Workload;
 use dyno_results::spec::{Arrivals, Course, Protocol, Quantity, Rungs};
 use dyno_target::inspect;
+use dyno_workload::benchmark::SeriesLoad;
 
 use super::target_server::TargetServer;
 use crate::failure::Failure;
@@ -109,15 +109,15 @@ pub(super) fn connections(load: &StreamLoad<'_>, server: &mut TargetServer) -> R
 pub(super) fn of_load(
     load: &StreamLoad<'_>,
     server: &mut TargetServer,
-    workload: &dyn Workload,
+    series: &dyn SeriesLoad,
 ) -> Result<Room, Failure> {
     let free = connections(load, server)?;
     // More clients need no more connections than those that they share.
     let clients = if load.stream.connections.is_some() { None } else { free };
     let by_connections = Room { clients, why: "there is room for no more connections" };
     let prepares = load.stream.protocol == Protocol::Prepared;
-    let each = workload.statements().iter().filter(|statement| !statement.is_text()).count() as u64;
-    if !prepares || each == 0 {
+    let each = if prepares { series.statements_prepared() } else { 0 };
+    if each == 0 {
         return Ok(by_connections);
     }
     let clients_wanted = clients_wanted(load, server.cpus).min(by_connections.most());

@@ -2,8 +2,6 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dyno_engine::engine::{Engine, Observation};
-use dyno_engine::error::{EngineError, SessionError};
 use dyno_results::event::{
     Arrival, EarlierTime, Event, QueriesRunning, QueryFailure, RunningQuery, Stage, StageFinished, StageKey,
     TypeInterval,
@@ -11,14 +9,14 @@ use dyno_results::event::{
 use dyno_results::observation::FailedQuery;
 use dyno_results::spec::{Arrivals, End, Protocol, StageOrder};
 use dyno_results::statistics::saturation::LoadStep;
-use dyno_target::cause::Cause;
 use dyno_workload::benchmark::Done;
-use rustix::io::Errno;
+use serde_json::Value;
 
 use super::Context;
 use super::barrier::Participant;
 use super::queried::Queried;
-use crate::failure::{Failure, TableOwner, of_statement};
+use crate::failure::Failure;
+use crate::generator::{Connected, Effect, Generator, LoadError, Observation};
 
 /// The stages of one target.
 #[derive(Debug, Default)]
@@ -49,7 +47,6 @@ pub(crate) struct StageSubject<'a> {
     pub(crate) workload: &'a str,
     pub(crate) types: &'a [String],
     pub(crate) url: &'a str,
-    pub(crate) threads: u32,
     pub(crate) connections: Option<u32>,
     pub(crate) protocol: Protocol,
     /// As [`Stage::contended_rows`].
@@ -60,7 +57,6 @@ pub(crate) struct StageSubject<'a> {
     pub(crate) pass: Option<u64>,
     /// As [`Stage::fixed`].
     pub(crate) fixed: bool,
-    pub(crate) tables: TableOwner,
 }
 
 /// What the stages of a stream bring.
@@ -68,6 +64,8 @@ pub(crate) struct StageSubject<'a> {
 pub(super) struct StreamResults {
     pub(super) sums: Vec<StageSum>,
     pub(super) queried: Queried,
+    /// Of each generator, for the verification.
+    pub(super) acknowledged: Vec<Value>,
 }
 
 /// What a stage brought.
@@ -103,26 +101,27 @@ impl Stages {
     pub(super) fn run(
         &mut self,
         context: &Context<'_>,
-        engine: &mut Engine,
+        generator: &Generator<'_>,
         subject: &StageSubject<'_>,
         mut order: StageOrder,
         results: &mut StreamResults,
         participant: &Participant<'_>,
     ) -> Result<(), Failure> {
         let end = participant.cancelled();
-        connect(context, engine, subject, order.clients_max(), end)?;
+        let connected = connect(context, generator, subject, order.clients_max(), end)?;
         if !participant.wait() {
             return Err(ended_early(context));
         }
-        let id = context.stream.begin_stage(announced(subject, &order, engine));
+        let id = context.stream.begin_stage(announced(subject, &order, &connected));
         self.last = Some(id);
-        self.tell_poller(context, &subject.key.system, engine);
+        self.tell_poller(context, &subject.key.system, &connected);
         order.stage = id;
-        let StreamResults { sums, queried } = results;
+        let StreamResults { sums, queried, .. } = results;
         let mut observer = Observer::new(context, subject, id, queried);
-        let ran =
-            engine.run_stage(&order, participant.signals(), &mut |observation| observer.see(observation));
-        let outcome = ran.as_ref().cloned().unwrap_or_else(|_| observer.broken_off());
+        generator.start(subject.key.stream, &order, participant.signals(), &mut |observation| {
+            observer.see(observation);
+        });
+        let (outcome, broken) = observer.end();
         context.stream.emit(Event::StageFinished(outcome.clone()));
         self.tell_priority(context, &subject.key.system, order.arrivals, outcome.realtime);
         self.lost = observer.lost.take().map(|said| {
@@ -139,14 +138,14 @@ impl Stages {
             order,
             step: context.stream.step(id),
             told: observer.told,
-            counted: ran.is_ok(),
+            counted: broken.is_none(),
         });
         let workload = match subject.workload.rsplit('/').next() {
             Some(name) if name.split(':').next() == Some(subject.series) => subject.workload.to_owned(),
             _ => format!("{} of {}", subject.series, subject.workload),
         };
         let url = subject.url.to_owned();
-        if let Err(error) = ran {
+        if let Some(error) = broken {
             let clients = order.clients;
             return Err(Failure::wrong(format!(
                 "{workload} with {clients} clients on {url} failed: {error}"
@@ -172,14 +171,16 @@ impl Stages {
     pub(super) fn explain(&mut self, failure: Failure) -> Failure {
         let url = match &failure {
             Failure::Connect { url, .. } | Failure::StageCut { url, .. } => url.clone(),
-            Failure::Engine { url, source, .. } if matches!(**source, EngineError::Connect { .. }) => {
-                url.clone()
-            }
+            Failure::Generator { url, source } if source.is_connecting => url.clone(),
             _ => return failure,
         };
         // Idle connections are lost without a word of it in any stage.
-        let idle =
-            || Some(Lost { during: "a pause between stages".to_owned(), said: lost_server(&failure)? });
+        let idle = || match &failure {
+            Failure::Generator { source, .. } => {
+                Some(Lost { during: "a pause between stages".to_owned(), said: source.nobody.clone()? })
+            }
+            _ => None,
+        };
         match self.lost.take().or_else(|| self.last.and_then(|_| idle())) {
             Some(Lost { during, said }) => Failure::advised(
                 format!("the server {url} went away during {during}: {said}"),
@@ -190,8 +191,9 @@ impl Stages {
     }
 
     /// Says once that io_uring was asked for and refused.
-    fn tell_poller(&mut self, context: &Context<'_>, target: &str, engine: &Engine) {
-        if let Some(why) = engine.no_uring().filter(|_| !std::mem::replace(&mut self.told_poller, true)) {
+    fn tell_poller(&mut self, context: &Context<'_>, target: &str, connected: &Connected) {
+        let why = connected.no_uring.as_deref();
+        if let Some(why) = why.filter(|_| !std::mem::replace(&mut self.told_poller, true)) {
             context.stream.notice(target, None, no_uring(why));
         }
     }
@@ -213,34 +215,19 @@ impl Stages {
     }
 }
 
-/// What a stage met that could not begin because nobody took its connections.
-fn lost_server(failure: &Failure) -> Option<String> {
-    let Failure::Engine { source, .. } = failure else { return None };
-    let EngineError::Connect { source, .. } = &**source else { return None };
-    let is_gone = match source {
-        SessionError::Io { source, .. } => {
-            [Errno::CONNREFUSED, Errno::CONNRESET, Errno::NOENT].contains(source)
-        }
-        SessionError::Closed => true,
-        _ => false,
-    };
-    is_gone.then(|| source.to_string())
-}
-
-/// Connects the clients of a stage before it is announced, since its clock runs from its first transaction. The
-/// engine would do so itself when it runs the stage, and then finds that nothing is left to do.
+/// Connects the clients of a stage before it is announced, since its clock runs from its first transaction.
 fn connect(
     context: &Context<'_>,
-    engine: &mut Engine,
+    generator: &Generator<'_>,
     subject: &StageSubject<'_>,
     clients: u32,
     end: &AtomicBool,
-) -> Result<(), Failure> {
-    engine.connect(clients, end, &mut |_| {}).map_err(|source| {
+) -> Result<Connected, Failure> {
+    generator.connect(subject.key.stream, clients, end).map_err(|source| {
         if end.load(Ordering::Relaxed) {
             return ended_early(context);
         }
-        Failure::Engine { url: subject.url.to_owned(), source: Box::new(source), tables: subject.tables }
+        Failure::Generator { url: subject.url.to_owned(), source: Box::new(source) }
     })
 }
 
@@ -249,7 +236,7 @@ fn ended_early(context: &Context<'_>) -> Failure {
     if context.is_stopped() { Failure::Interrupted } else { Failure::Cancelled }
 }
 
-/// Tells the stream what the engine sees, and adds up what the campaign itself needs.
+/// Tells the stream what the generator observes, and adds up what the campaign itself needs.
 struct Observer<'a> {
     context: &'a Context<'a>,
     subject: &'a StageSubject<'a>,
@@ -257,12 +244,12 @@ struct Observer<'a> {
     queried: &'a mut Queried,
     /// What its queries took in an earlier run, once that is asked.
     earlier: Option<Vec<(String, EarlierTime)>>,
-    /// How long the load has lasted.
-    seconds: f64,
     told: Done,
+    /// How the stage has ended, and why its generator could not go on, where that is so.
+    ended: Option<(StageFinished, Option<String>)>,
     last_error: Option<String>,
     /// What helps against what a server said.
-    advice: Option<&'static str>,
+    advice: Option<String>,
     /// What was said when a connection was lost.
     lost: Option<String>,
 }
@@ -280,33 +267,34 @@ impl<'a> Observer<'a> {
             stage,
             queried,
             earlier: None,
-            seconds: 0.0,
             told: Done::default(),
+            ended: None,
             last_error: None,
             advice: None,
             lost: None,
         }
     }
 
-    /// How a stage ended of which the engine itself can say nothing any more.
-    fn broken_off(&self) -> StageFinished {
-        StageFinished { stage: self.stage, seconds: self.seconds, ..StageFinished::default() }
+    /// How the stage has ended. A generator that says nothing of it is gone.
+    fn end(&mut self) -> (StageFinished, Option<String>) {
+        self.ended.take().unwrap_or_else(|| {
+            let finished = StageFinished { stage: self.stage, ..StageFinished::default() };
+            (finished, Some("its generator is gone".to_owned()))
+        })
     }
 
     fn see(&mut self, observation: Observation) {
         match observation {
             Observation::Interval(interval) => {
                 interval.types.iter().for_each(|part| self.told.add(&of_type(part)));
-                if !interval.drain {
-                    self.seconds += interval.duration_ns as f64 / 1e9;
-                }
                 self.context.stream.emit(Event::Interval(interval));
             }
-            Observation::Error(error) => self.see_error(&error),
+            Observation::Error(error) => self.see_error(error),
+            Observation::End { finished, broken } => self.ended = Some((finished, broken)),
             Observation::Failure(failure) => self.see_failure(failure),
             Observation::Answer(answer) => self.queried.answered(answer),
             Observation::Running(queries) if self.subject.pass.is_some() => self.see_running(queries),
-            Observation::Running(_) | Observation::ThreadFinished { .. } => {}
+            Observation::Running(_) | Observation::Acknowledged(_) | Observation::ThreadFinished { .. } => {}
         }
     }
 
@@ -329,46 +317,23 @@ impl<'a> Observer<'a> {
         stream.emit(Event::QueriesRunning(QueriesRunning { stage: self.stage, queries }));
     }
 
-    fn see_error(&mut self, error: &SessionError) {
-        let text = error.to_string();
-        let cause = error.server_error().and_then(Cause::of);
-        let helps = cause.and_then(|cause| advice(cause, self.subject.tables));
-        let told = helps.map_or_else(|| text.clone(), |helps| format!("{text}; {helps}"));
-        let is_statement = matches!(error, SessionError::Server(server) if !server.ends_session());
-        if !(self.subject.pass.is_some() && is_statement) {
+    fn see_error(&mut self, LoadError { said, advice, effect }: LoadError) {
+        // Each query is told that failed.
+        if !(self.subject.pass.is_some() && effect == Effect::Statement) {
+            let told = advice.as_ref().map_or_else(|| said.clone(), |helps| format!("{said}; {helps}"));
             self.context.stream.notice(&self.subject.key.system, Some(self.stage), told);
         }
-        // What a server says that shuts down goes before how its connections fail then. One that closes a
-        // session because of what came over it is still there.
-        match error {
-            SessionError::Server(server)
-                if server.ends_session() && cause != Some(Cause::StatementTooLarge) =>
-            {
-                self.lost = Some(text.clone());
+        // What a server says that shuts down goes before how its connections fail then.
+        match effect {
+            Effect::SessionEnded => self.lost = Some(said.clone()),
+            Effect::ConnectionLost => {
+                self.lost.get_or_insert_with(|| said.clone());
             }
-            SessionError::Io { .. } | SessionError::Link(_) | SessionError::Closed => {
-                self.lost.get_or_insert_with(|| text.clone());
-            }
-            _ => {}
+            Effect::Statement | Effect::Other => {}
         }
-        self.advice = helps.or(self.advice);
-        self.last_error = Some(text);
+        self.advice = advice.or(self.advice.take());
+        self.last_error = Some(said);
     }
-}
-
-/// What to do about what a server says under load.
-fn advice(cause: Cause, tables: TableOwner) -> Option<&'static str> {
-    Some(match cause {
-        Cause::ReadOnly => {
-            "the server is read-only: it was set so, or it is a replica since a failover; name the primary"
-        }
-        Cause::StatementTooLarge => {
-            "a statement is too large for the server: raise max_allowed_packet there, or send fewer values"
-        }
-        Cause::OutOfMemory => "raise what the server or a query may take of the memory",
-        Cause::DiskFull => "make room on the server's disk, or prepare less data",
-        cause => return of_statement(cause, tables),
-    })
 }
 
 fn of_type(part: &TypeInterval) -> Done {
@@ -388,7 +353,7 @@ pub(crate) fn no_uring(why: &str) -> String {
 }
 
 /// The stage as it is announced; its number is given when that is done.
-pub(crate) fn announced(subject: &StageSubject<'_>, order: &StageOrder, engine: &Engine) -> Stage {
+pub(crate) fn announced(subject: &StageSubject<'_>, order: &StageOrder, connected: &Connected) -> Stage {
     let (planned_s, of_clients) = match order.end {
         End::Duration(duration) => (Some(duration.as_secs_f64()), None),
         End::TransactionsPerClient(count) => (None, Some(count.saturating_mul(u64::from(order.clients)))),
@@ -414,9 +379,9 @@ pub(crate) fn announced(subject: &StageSubject<'_>, order: &StageOrder, engine: 
         clients: order.clients,
         clients_end: (order.clients_end != order.clients).then_some(order.clients_end),
         connections: subject.connections,
-        threads: subject.threads,
+        threads: connected.threads,
         protocol: subject.protocol.name().to_owned(),
-        poller: engine.poller().map(|poller| poller.name().to_owned()),
+        poller: connected.poller.map(|poller| poller.name().to_owned()),
         arrival,
         rate_end_per_s,
         planned_s,

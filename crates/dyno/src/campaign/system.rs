@@ -3,7 +3,7 @@
 
 use dyno_results::event::{Event, NotDone, TargetLost};
 use dyno_target::probe::Probe;
-use dyno_workload::benchmark::{Dataset, SeriesLoad};
+use dyno_workload::benchmark::Dataset;
 
 use super::describe::RowCounts;
 use super::stages::Stages;
@@ -155,10 +155,6 @@ impl<'a> System<'a> {
             let text = format!("the sizes after the load are unknown: {failure}");
             context.stream.notice(self.name(), None, text);
         }
-    }
-
-    pub(super) fn load(&self, series: usize) -> Option<Box<dyn SeriesLoad>> {
-        self.data.as_ref()?.loads().into_iter().nth(series)
     }
 
     /// Begins to read host and database once a second, also anew where the server is another process by now.

@@ -6,11 +6,12 @@ use dyno_results::event::{Check, Event, QueryAnswer};
 use dyno_results::format;
 use dyno_results::judge::{DATA_AFTER_LOAD, DATA_UNKNOWN};
 use dyno_workload::benchmark::{Baseline, Dataset, Done, SeriesLoad};
+use serde_json::Value;
 
 use super::Context;
 use super::admin::{cancellable, telling};
 use super::open_files::SAME_FILE;
-use super::stages::StageSum;
+use super::stages::StreamResults;
 use super::system::System;
 use crate::failure::Failure;
 use crate::plan::StreamPlan;
@@ -64,21 +65,22 @@ impl Verification {
         Ok(verification(baseline.map_or(unknown, Ok)))
     }
 
-    /// Compares, after loads that brought `sums`; their clients must be gone.
+    /// Compares, after the loads of these workloads that brought `results`; their clients must be gone.
     pub(super) fn end<'s>(
         self,
         context: &Context<'_>,
         system: &mut System<'_>,
-        sums: impl Iterator<Item = (&'s str, &'s StageSum)>,
+        results: impl Iterator<Item = (&'s str, &'s StreamResults)>,
     ) -> Result<(), Failure> {
         // Whatever was to be compared: what was acknowledged is not where anybody looks for it.
         if let Some(moved) = system.server.files().moved().map(str::to_owned) {
             self.tell_moved(context, system.name(), moved);
             return Ok(());
         }
-        let sums: Vec<&StageSum> =
-            sums.filter_map(|(workload, sum)| (workload == self.workload).then_some(sum)).collect();
-        if sums.is_empty() {
+        let results: Vec<&StreamResults> =
+            results.filter_map(|(workload, own)| (workload == self.workload).then_some(own)).collect();
+        let mut sums = results.iter().flat_map(|own| &own.sums).peekable();
+        if sums.peek().is_none() {
             // No transaction was ever begun.
             return Ok(());
         }
@@ -86,11 +88,11 @@ impl Verification {
             Err(why) => *why,
             // To compare means to read all the data, which is not what a user waits for who wants to stop.
             _ if context.is_stopped() => (DATA_AFTER_LOAD, "interrupted"),
-            _ if !sums.iter().all(|sum| sum.counted) => {
+            _ if !sums.all(|sum| sum.counted) => {
                 (DATA_AFTER_LOAD, "the load failed before all acknowledged transactions were counted")
             }
             Ok(baseline) => {
-                let checked = compare(context, system, baseline, &sums);
+                let checked = compare(context, system, baseline, &results);
                 if let Err(failure) = &checked {
                     self.tell_not_made(context, system.name(), (DATA_AFTER_LOAD, &failure.to_string()));
                 }
@@ -215,13 +217,16 @@ fn compare(
     context: &Context<'_>,
     system: &mut System<'_>,
     baseline: &Baseline,
-    sums: &[&StageSum],
+    results: &[&StreamResults],
 ) -> Result<(), Failure> {
     let mut done = Done::default();
-    sums.iter().for_each(|sum| done.add(&sum.told));
+    results.iter().flat_map(|own| &own.sums).for_each(|sum| done.add(&sum.told));
+    let acknowledged: Vec<Value> = results.iter().flat_map(|own| own.acknowledged.iter().cloned()).collect();
     let name = system.name();
     let connection = system.server.reconnect_behind_load(context)?;
-    let verify = || cancellable(context, connection, |connection| baseline.verify(connection, name, done));
+    let verify = || {
+        cancellable(context, connection, |connection| baseline.verify(connection, name, done, &acknowledged))
+    };
     let checks = telling(context, &format!("verifying {name}"), verify)?;
     for check in checks {
         context.stream.emit(Event::Check(check));

@@ -32,7 +32,8 @@ use crate::campaign::{self, EventStream};
 use crate::cli::StoreArguments;
 use crate::command;
 use crate::command::run::{Pages, begin};
-use crate::failure::{Failure, TableOwner};
+use crate::failure::Failure;
+use crate::generator::Connected;
 use crate::{place, secrets};
 
 /// What a front end runs, as the store is told of it.
@@ -109,16 +110,15 @@ impl LoadDescription {
             workload: &self.workload,
             types: &self.types,
             url: &self.url,
-            threads: self.threads,
             connections: None,
             protocol: self.protocol,
             contended_rows,
             only_reads,
             pass: None,
             fixed: false,
-            tables: TableOwner::User,
         };
-        stages::announced(&subject, order, engine)
+        let connected = Connected { threads: self.threads, poller: engine.poller(), no_uring: None };
+        stages::announced(&subject, order, &connected)
     }
 }
 
