@@ -178,6 +178,11 @@ pub trait SeriesLoad: Send + Sync {
     /// What the engine drives.
     fn workload(&self) -> Arc<dyn Workload>;
 
+    /// Why its clients cannot be of several generators; `None` where they can.
+    fn undivided(&self) -> Option<&'static str> {
+        None
+    }
+
     /// From how many clients on they wait for each other's rows; `None` where they do not.
     fn contention(&self) -> Option<Contention> {
         None

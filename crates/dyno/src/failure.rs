@@ -15,6 +15,7 @@ use dyno_target::probe::NodeExporterError;
 use dyno_workload::benchmark::BenchmarkError;
 use dyno_workload::registry::{CannotRun, UnknownWorkload};
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
 /// Why a command could not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -205,16 +206,16 @@ impl Failure {
     }
 }
 
-/// Why a generator cannot connect or start its clients, as far as others have to know it.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+/// Why a generator cannot be prepared, or cannot connect its clients, as far as others have to know it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[error("{said}")]
-pub(crate) struct GeneratorError {
-    said: String,
-    help: Option<String>,
+pub struct GeneratorError {
+    pub said: String,
+    pub help: Option<String>,
     /// A client could not be connected.
-    pub(crate) is_connecting: bool,
+    pub is_connecting: bool,
     /// What was said where nobody took a connection.
-    pub(crate) nobody: Option<String>,
+    pub nobody: Option<String>,
 }
 
 impl GeneratorError {

@@ -164,6 +164,13 @@ impl SeriesLoad for TestLoad {
         })
     }
 
+    fn undivided(&self) -> Option<&'static str> {
+        let draws_ids = self.test == Test::Insert && !self.options.auto_inc;
+        draws_ids.then_some(
+            "oltp_insert without auto_inc runs on one generator: no two of its clients draw the same id",
+        )
+    }
+
     fn baseline(&self, connection: &mut Connection) -> Result<Option<Baseline>, BenchmarkError> {
         let before = sysbench::Baseline::take(connection, &self.options)?;
         let (test, options) = (self.test, self.options.clone());

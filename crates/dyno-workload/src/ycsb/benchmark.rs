@@ -64,7 +64,8 @@ impl Benchmark for YcsbBenchmark {
         let Some(recipe) = state(connection).map_err(StateError::of(&TERMS))?.found(self.options)? else {
             return Ok(None);
         };
-        let inserts = Arc::new(Inserts::behind(recipe.records));
+        let next = recipe.next_record(connection).map_err(BenchmarkError::from)?;
+        let inserts = Arc::new(Inserts::behind(next));
         let load = move |mix: Mix| Load::new(mix, recipe, Arc::clone(&inserts));
         let tables = vec![TABLE.to_owned()];
         let counts: Option<Box<dyn RowCounter>> = Some(Box::new(TableCounter(tables.clone())));
@@ -99,6 +100,13 @@ impl SeriesLoad for Load {
 
     fn workload(&self) -> Arc<dyn Workload> {
         Arc::new(self.clone())
+    }
+
+    fn undivided(&self) -> Option<&'static str> {
+        self.series().writes.then_some(
+            "a workload of ycsb that writes runs on one generator: it numbers the records that it inserts, asks for the latest of \
+             all, and knows the order of all updates",
+        )
     }
 
     fn reset(

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use dyno_engine::engine::Signals;
+use crate::generator::Signals;
 
 /// How often it is looked whether the user wants to stop.
 const STOP_LOOK: Duration = Duration::from_millis(50);

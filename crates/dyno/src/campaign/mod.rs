@@ -32,6 +32,7 @@ use dyno_results::passes;
 
 pub(crate) use self::stream::EventStream;
 use crate::failure::Failure;
+use crate::generator::PrepareGenerator;
 use crate::plan::{HookStage, Plan};
 use system::System;
 
@@ -41,6 +42,7 @@ pub(crate) struct Context<'a> {
     pub(crate) stream: &'a EventStream,
     /// Set when the user asks to stop.
     pub(crate) stop: &'a AtomicBool,
+    pub(crate) prepare: &'a PrepareGenerator,
 }
 
 impl Context<'_> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dyno_report::live;
 use dyno_results::event::{Answer, Event, HookTime, StageKey, StageKind};
-use dyno_results::spec::StageOrder;
+use dyno_results::spec::{RunSpec, Segment, StageOrder};
 use dyno_target::cause::FILE_MOVED;
 use dyno_target::inspect::{self, Identity};
 use dyno_workload::benchmark::{BenchmarkError, NamedQuery, SeriesLoad};
@@ -20,7 +20,7 @@ use super::target_server::TargetServer;
 use super::verification::{self, Verification};
 use super::{Context, cold, describe, hooks, plans, room, ties};
 use crate::failure::Failure;
-use crate::generator::{self, Generator, Observation};
+use crate::generator::{self, Generator, LocalGenerator, Observation, Prepare};
 use crate::plan::{HookStage, PhasePlan, StreamPlan};
 
 /// Threads of the load that dyno chooses by itself, at most.
@@ -37,7 +37,7 @@ pub(super) struct PhaseRun<'a> {
     /// The server as it was when its caches were dropped last, where that is done before each pass.
     cold_passes: Option<Identity>,
     streams: Vec<StreamRun<'a>>,
-    generator: Generator<'a>,
+    generator: Box<dyn Generator>,
     /// Whether plans are asked for before the first stage that counts: once, and not where that could warm up caches.
     asks_plans: bool,
 }
@@ -98,7 +98,13 @@ impl<'a> PhaseRun<'a> {
             cold::begin(context, system, (phase.place, &phase.names()), restarted)?;
         }
         check_autocommit(&mut system.server)?;
-        let generator = Generator::prepare(context.plan, phase, &system.server.route, &loads, threads);
+        let route = &system.server.route;
+        let local = LocalGenerator::new(context.plan, phase, route, &loads, threads);
+        let spec = RunSpec { threads: Some(threads), ..context.plan.resolved.clone() };
+        let segment = Segment::default();
+        let prepare = Prepare { spec, segment, system: name.to_owned(), phase: phase.place };
+        let failed = |source| Failure::Generator { url: system.server.url.clone(), source: Box::new(source) };
+        let generator = (context.prepare)(prepare, local).map_err(failed)?;
         let mut streams = Vec::new();
         for (((place, plan), load), only_reads) in (0..).zip(plans).zip(loads).zip(only_reads) {
             let queries = load.queries(context.plan.seed_of(place.into()));
@@ -192,7 +198,7 @@ impl<'a> PhaseRun<'a> {
                 plans::before(context, system, stream.plan, &stream.queries(context))?;
             }
         }
-        let (url, key, generator) = (&system.server.url, &self.key, &self.generator);
+        let (url, key, generator) = (&system.server.url, &self.key, self.generator.as_ref());
         let running = self.streams.iter_mut().filter(|stream| stream.order.is_some()).zip(participants);
         let ran: Vec<Result<(), Failure>> = std::thread::scope(|scope| {
             let threads: Vec<_> = running
@@ -335,7 +341,7 @@ impl<'a> StreamRun<'a> {
     fn run(
         &mut self,
         context: &Context<'_>,
-        generator: &Generator<'_>,
+        generator: &dyn Generator,
         (url, turn): (&str, &StageKey),
         participant: &Participant<'_>,
     ) -> Result<(), Failure> {

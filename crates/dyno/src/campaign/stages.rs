@@ -101,7 +101,7 @@ impl Stages {
     pub(super) fn run(
         &mut self,
         context: &Context<'_>,
-        generator: &Generator<'_>,
+        generator: &dyn Generator,
         subject: &StageSubject<'_>,
         mut order: StageOrder,
         results: &mut StreamResults,
@@ -218,7 +218,7 @@ impl Stages {
 /// Connects the clients of a stage before it is announced, since its clock runs from its first transaction.
 fn connect(
     context: &Context<'_>,
-    generator: &Generator<'_>,
+    generator: &dyn Generator,
     subject: &StageSubject<'_>,
     clients: u32,
     end: &AtomicBool,
@@ -391,7 +391,7 @@ pub(crate) fn announced(subject: &StageSubject<'_>, order: &StageOrder, connecte
         pass: subject.pass.is_some_and(|pass| order.end == End::TransactionsPerClient(pass)),
         query_set: subject.pass.is_some(),
         fixed: subject.fixed,
-        generators: 1,
+        generators: connected.generators,
         types: subject.types.to_vec(),
     }
 }

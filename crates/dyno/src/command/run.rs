@@ -25,10 +25,12 @@ use crate::campaign::{self, Context, EventStream};
 use crate::cli::{RunArguments, WhatArguments};
 use crate::failure::Failure;
 use crate::flags::targets_in_file;
+use crate::generator::PrepareGenerator;
 use crate::plan::Plan;
 use crate::{DONE, INCOMPLETE, INVALID, NOT_STARTED, NOT_WRITTEN, interrupt, place, secrets};
 
-pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
+/// `prepare` has the load generated.
+pub(crate) fn run(arguments: RunArguments, prepare: &PrepareGenerator) -> Result<u8, Failure> {
     let RunArguments { what, rerun, runs, json, html, record, quiet, strict, live, store } = arguments;
     let again = rerun.is_some();
     let base = match rerun {
@@ -72,7 +74,7 @@ pub(crate) fn run(arguments: RunArguments) -> Result<u8, Failure> {
     let mut all = || {
         let mut code = DONE;
         for left in (0..runs).rev() {
-            let ended = once(&plan, &store, live.as_ref(), &outputs, &stop, &mut names)?;
+            let ended = once((&plan, prepare), &store, live.as_ref(), &outputs, &stop, &mut names)?;
             code = code.max(ended);
             // What ended one run early would end the next.
             if (ended != DONE && ended != INVALID) || stop.load(Ordering::Relaxed) {
@@ -139,7 +141,7 @@ struct ReportOutputs<'a> {
 
 /// One run of the plan: the exit status. Its name is added to `names` where it is stored.
 fn once(
-    plan: &Plan,
+    (plan, prepare): (&Plan, &PrepareGenerator),
     store: &Store,
     live: Option<&LivePage>,
     outputs: &ReportOutputs<'_>,
@@ -151,7 +153,7 @@ fn once(
     let told =
         |name: &str| live.iter().for_each(|live| write_err(&format!("live      {}\n", live.url(name))));
     let (name, stream) = begin(store, mode, told, command_line(), specs, plan.seed)?;
-    let ended = campaign::run(&Context { plan, stream: &stream, stop });
+    let ended = campaign::run(&Context { plan, stream: &stream, stop, prepare });
     stream.close_live();
     let measured = stream.has_measured();
     let report = stream.report();

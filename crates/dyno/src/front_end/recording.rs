@@ -117,7 +117,8 @@ impl LoadDescription {
             pass: None,
             fixed: false,
         };
-        let connected = Connected { threads: self.threads, poller: engine.poller(), no_uring: None };
+        let connected =
+            Connected { generators: 1, threads: self.threads, poller: engine.poller(), no_uring: None };
         stages::announced(&subject, order, &connected)
     }
 }
