@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use dyno_results::answer::Kind;
 use dyno_wire::endpoint::Endpoint;
-use dyno_wire::server_error::{DriverError, DriverErrorKind};
+use dyno_wire::server_error::DriverError;
 
 pub use crate::batch::{Batch, BatchForm, ColumnValues, Texts, TypedValues};
 pub use crate::calls::Values;
@@ -80,8 +80,7 @@ pub trait DriverSession: Send {
     /// What the database said, or that rows come by INSERT only.
     fn load(&mut self, table: &str, columns: &[&str], rows: &Batch) -> Result<u64, DriverError> {
         let _ = (columns, rows);
-        let message = format!("rows of {table} come by INSERT only");
-        Err(DriverError { code: "no bulk load", message, kind: DriverErrorKind::Other })
+        Err(DriverError::new("no bulk load", format!("rows of {table} come by INSERT only")))
     }
 }
 
@@ -127,10 +126,14 @@ impl Executed {
 /// Takes the rows of an operation.
 pub trait RowSink {
     /// Whether it does anything with the rows; if not they need not be decoded.
-    fn wants_rows(&self) -> bool;
+    fn wants_rows(&self) -> bool {
+        true
+    }
 
     /// The names of the columns of the rows that follow.
-    fn columns(&mut self, names: &[&str]);
+    fn columns(&mut self, names: &[&str]) {
+        let _ = names;
+    }
 
     /// Of what kind the values of these columns are, before the first row; not called where that is not known. Called again where
     /// columns that had only NULL tell their kind later.
@@ -146,8 +149,6 @@ impl RowSink for () {
     fn wants_rows(&self) -> bool {
         false
     }
-
-    fn columns(&mut self, _: &[&str]) {}
 
     fn row(&mut self, _: &[Value<'_>]) {}
 }

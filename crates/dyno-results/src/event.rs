@@ -281,7 +281,7 @@ pub struct SettingFacts {
 }
 
 /// One setting of a server.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Setting {
     /// Its name.
     pub name: String,
@@ -377,7 +377,7 @@ pub struct SettingsSet {
 }
 
 /// A table of a workload.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Table {
     /// Its name.
     pub name: String,

@@ -41,27 +41,32 @@ impl Capabilities {
     /// Of a server that dyno starts itself.
     pub const EMBEDDED: Self = Self::POSTGRESQL;
     pub const POSTGRESQL: Self = Self {
-        protocol: "PostgreSQL",
-        short_name: "pg",
         error_codes: ErrorCodes::SqlStates,
-        syntax: Syntax::POSTGRESQL,
         extended_protocol: true,
         pgbench_scripts: true,
-        read_only: false,
-        name_database: None,
         parallel_workers: Some("SET max_parallel_workers_per_gather = {workers}"),
+        ..Self::new("PostgreSQL", "pg", Syntax::POSTGRESQL)
     };
     pub const MYSQL: Self = Self {
-        protocol: "MySQL",
-        short_name: "my",
         error_codes: ErrorCodes::Numbers,
-        syntax: Syntax::MYSQL,
-        extended_protocol: false,
-        pgbench_scripts: false,
-        read_only: false,
         name_database: Some("mysql://user@host/DATABASE"),
-        parallel_workers: None,
+        ..Self::new("MySQL", "my", Syntax::MYSQL)
     };
+
+    /// Of a target that can do nothing beyond queries, and whose errors have names.
+    pub(crate) const fn new(protocol: &'static str, short_name: &'static str, syntax: Syntax) -> Self {
+        Self {
+            protocol,
+            short_name,
+            error_codes: ErrorCodes::Names,
+            syntax,
+            extended_protocol: false,
+            pgbench_scripts: false,
+            read_only: false,
+            name_database: None,
+            parallel_workers: None,
+        }
+    }
 }
 
 impl Target {

@@ -32,6 +32,22 @@ pub struct Catalog {
     pub bytes: Option<&'static str>,
 }
 
+impl Catalog {
+    /// Of a server that says nothing of its tables.
+    pub(crate) const NONE: Self = Self {
+        tables: "",
+        columns: "",
+        described: None,
+        indexes: "",
+        unique_keys: None,
+        foreign_keys: "",
+        found: None,
+        routines: None,
+        triggers: None,
+        bytes: None,
+    };
+}
+
 /// Reads the tables, with their columns.
 pub type Describe = fn(&mut Connection, Names<'_>) -> Result<Vec<Table>, QueryError>;
 

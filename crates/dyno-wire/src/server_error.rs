@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use thiserror::Error;
+
 use crate::my;
 use crate::pg;
 use crate::pg::error::SqlState;
@@ -22,10 +24,13 @@ const UNKNOWN: [&str; 2] = ["40003", "08007"];
 const MYSQL_DEADLOCK: u16 = 1213;
 
 /// An error that a database reported.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ServerError {
-    Postgres(Box<pg::error::PostgresError>),
-    MySql(Box<my::error::MySqlError>),
+    #[error(transparent)]
+    Postgres(#[from] Box<pg::error::PostgresError>),
+    #[error(transparent)]
+    MySql(#[from] Box<my::error::MySqlError>),
+    #[error(transparent)]
     Driver(Box<DriverError>),
 }
 
@@ -48,12 +53,25 @@ impl fmt::Display for ServerErrorCode {
 }
 
 /// An error that a database reported through its driver.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{message} ({code})")]
 pub struct DriverError {
     /// What people look it up by: `SQLITE_BUSY`.
     pub code: &'static str,
     pub message: String,
     pub kind: DriverErrorKind,
+}
+
+impl DriverError {
+    /// The session can be used further.
+    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), kind: DriverErrorKind::Other }
+    }
+
+    /// The session is over.
+    pub fn lost(code: &'static str, message: impl Into<String>) -> Self {
+        Self { kind: DriverErrorKind::SessionLost, ..Self::new(code, message) }
+    }
 }
 
 /// What follows from an error, whatever the database.
@@ -166,40 +184,8 @@ impl ServerError {
     }
 }
 
-impl fmt::Display for ServerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Postgres(error) => error.fmt(f),
-            Self::MySql(error) => error.fmt(f),
-            Self::Driver(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for ServerError {}
-
-impl fmt::Display for DriverError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.message, self.code)
-    }
-}
-
-impl std::error::Error for DriverError {}
-
 impl From<DriverError> for ServerError {
     fn from(error: DriverError) -> Self {
         Self::Driver(Box::new(error))
-    }
-}
-
-impl From<Box<pg::error::PostgresError>> for ServerError {
-    fn from(error: Box<pg::error::PostgresError>) -> Self {
-        Self::Postgres(error)
-    }
-}
-
-impl From<Box<my::error::MySqlError>> for ServerError {
-    fn from(error: Box<my::error::MySqlError>) -> Self {
-        Self::MySql(error)
     }
 }

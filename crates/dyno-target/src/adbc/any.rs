@@ -1,13 +1,11 @@
 //! A database of which nothing is known but that it has a driver of ADBC. Its SQL is taken to be the standard's, with the
 //! standard's catalog; what it was not asked stays unknown.
 
-use std::collections::BTreeMap;
-
 use dyno_engine::driver::BatchForm;
 use dyno_results::event;
 
 use crate::connection::{Connection, QueryError};
-use crate::inspect::{Identity, Inspector, Limits, ReadStatistics, Sizes, Statistics, known};
+use crate::inspect::{Inspector, Sizes, known};
 use crate::product::{Bulk, Dialect, Mark, Product, Recognised, Views};
 
 pub(super) static PRODUCT: Product = Product {
@@ -30,42 +28,13 @@ pub(super) fn recognise(_: &mut Connection) -> Result<Recognised, QueryError> {
     Ok(Recognised::nothing(PRODUCT.dialect, &[], None))
 }
 
-pub(super) static INSPECTOR: Inspector = Inspector {
-    identity: |connection| Identity::ask(connection, Vec::new(), None, ["SELECT ''"; 3]),
-    isolation: |_| Ok(None),
-    limits: |_| Ok(Limits::default()),
-    same_host: |_, _| Ok(None),
-    server_process: |_| Ok(None),
-    settings: |_, _| Ok(Vec::new()),
-    weightiest: &[],
-    facts: |_| event::SettingFacts::default(),
-    sizes,
-    statistics: |_, _| Ok(Statistics::of(NoStatistics, Vec::new())),
-};
+pub(super) static INSPECTOR: Inspector = Inspector { sizes, ..Inspector::UNKNOWN };
 
 fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryError> {
     let mut found = Vec::new();
     for &name in tables {
         let rows = known(connection.query_value(&format!("SELECT count(*) FROM {name}")))?;
-        found.push(event::Table {
-            name: name.to_owned(),
-            rows,
-            rows_counted: false,
-            table_bytes: None,
-            index_bytes: None,
-            logged: None,
-            indexed: None,
-            analyzed: None,
-        });
+        found.push(event::Table { name: name.to_owned(), rows, ..event::Table::default() });
     }
     Ok(Sizes { tables: found, ..Sizes::default() })
-}
-
-#[derive(Debug)]
-struct NoStatistics;
-
-impl ReadStatistics for NoStatistics {
-    fn read(&mut self, _: &mut Connection) -> Result<BTreeMap<String, f64>, QueryError> {
-        Ok(BTreeMap::new())
-    }
 }

@@ -13,7 +13,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema};
 use dyno_engine::driver::{ColumnValues, Texts, TypedValues, Value, Values};
 use dyno_wire::server_error::DriverError;
 
-use super::error::{of_stream, own};
+use super::error::of_stream;
 
 /// Digits of a decimal, which has two behind the point.
 const DIGITS: u8 = 18;
@@ -29,8 +29,9 @@ pub(super) fn parameters(values: Values<'_>, count: usize) -> Result<RecordBatch
             Value::Integer(value) => Arc::new(Int64Array::from(vec![value])),
             Value::Double(value) => Arc::new(Float64Array::from(vec![value])),
             Value::Text(text) => {
-                let text = std::str::from_utf8(text)
-                    .map_err(|error| own(NOT_TEXT, format!("a value is no text in UTF-8: {error}")))?;
+                let text = std::str::from_utf8(text).map_err(|error| {
+                    DriverError::new(NOT_TEXT, format!("a value is no text in UTF-8: {error}"))
+                })?;
                 Arc::new(StringArray::from(vec![text]))
             }
         })
@@ -59,7 +60,10 @@ pub(super) fn in_order_of(
     for field in table.fields() {
         let place = columns.iter().position(|name| name.eq_ignore_ascii_case(field.name()));
         let values = place.and_then(|place| values.get(place)).ok_or_else(|| {
-            own("other columns", format!("the table has a column {} that the rows do not have", field.name()))
+            DriverError::new(
+                "other columns",
+                format!("the table has a column {} that the rows do not have", field.name()),
+            )
         })?;
         arrays.push(array(values, field.data_type()).map_err(|error| of_stream(&error))?);
     }

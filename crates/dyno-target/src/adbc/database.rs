@@ -13,7 +13,7 @@ use adbc_driver_manager::{ManagedConnection, ManagedDatabase, ManagedDriver};
 use arrow_array::cast::AsArray as _;
 use dyno_wire::server_error::DriverError;
 
-use super::error::{of_library, own};
+use super::error::of_library;
 use super::options::DatabaseOption;
 use super::settings::{AdbcSettings, LIBRARY_VARIABLE};
 
@@ -63,7 +63,7 @@ impl SharedDatabase {
             Some(found) if found.settings.options() != settings.options() => {
                 let message =
                     format!("it is open in this run already, as {}: name it the same", found.settings.url());
-                return Err(own("other settings", message));
+                return Err(DriverError::new("other settings", message));
             }
             Some(found) => found.users += 1,
             None => {
@@ -82,7 +82,7 @@ impl SharedDatabase {
     pub(super) fn connect(&self) -> Result<ManagedConnection, DriverError> {
         // Opening a connection waits for nobody, but closing the database does.
         let database = open_ones().get(&self.key).map(|open| open.database.clone());
-        let database = database.ok_or_else(|| own("closed", "the database has been closed"))?;
+        let database = database.ok_or_else(|| DriverError::new("closed", "the database has been closed"))?;
         database.new_connection().map_err(|error| of_library(&error))
     }
 }
@@ -185,7 +185,7 @@ fn load_duckdb(settings: &AdbcSettings) -> Result<ManagedDriver, DriverError> {
             "DuckDB's library could not be loaded ({}). dyno looked {looked}. It is {WHERE_TO_GET}",
             of_library(&error).message
         );
-        own(NO_LIBRARY, message)
+        DriverError::new(NO_LIBRARY, message)
     })?;
     let version = version(&mut driver).map_err(|error| of_library(&error))?;
     match version.filter(|version| is_old(version)) {
@@ -195,7 +195,7 @@ fn load_duckdb(settings: &AdbcSettings) -> Result<ManagedDriver, DriverError> {
                  that outlasts its limit. A newer one is {WHERE_TO_GET}",
                 library.display()
             );
-            Err(own(OLD_LIBRARY, message))
+            Err(DriverError::new(OLD_LIBRARY, message))
         }
         None => Ok(driver),
     }
@@ -231,7 +231,7 @@ fn load_any(settings: &AdbcSettings) -> Result<ManagedDriver, DriverError> {
              that the driver manager of ADBC finds (ADBC_DRIVER_PATH, LD_LIBRARY_PATH)",
             of_library(&error).message
         );
-        own(NO_LIBRARY, message)
+        DriverError::new(NO_LIBRARY, message)
     })
 }
 

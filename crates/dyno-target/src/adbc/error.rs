@@ -91,11 +91,6 @@ fn name(status: Option<Status>) -> &'static str {
     }
 }
 
-/// An error of dyno's own.
-pub(super) fn own(code: &'static str, message: impl Into<String>) -> DriverError {
-    DriverError { code, message: message.into(), kind: DriverErrorKind::Other }
-}
-
 /// What is behind an error of DuckDB's.
 pub(super) fn cause(error: &DriverError) -> Option<Cause> {
     let message = error.message.as_str();

@@ -19,9 +19,9 @@ use std::sync::{Arc, OnceLock};
 use dyno_engine::driver::{Driver, DriverSession, Statement};
 use dyno_wire::server_error::DriverError;
 
+use crate::Capabilities;
 use crate::drivers::{DriverKind, DriverTarget, with_beside};
 use crate::settings::TargetError;
-use crate::{Capabilities, ErrorCodes};
 use database::SharedDatabase;
 use session::AdbcSession;
 use settings::AdbcSettings;
@@ -57,15 +57,8 @@ fn target(settings: AdbcSettings, protocol: &'static str) -> DriverTarget {
         database: settings.place(),
         passwords: settings.passwords(),
         capabilities: Capabilities {
-            protocol,
-            short_name: settings.kind(),
-            error_codes: ErrorCodes::Names,
-            syntax: sql::SYNTAX,
-            extended_protocol: false,
-            pgbench_scripts: false,
             read_only: settings.is_read_only(),
-            name_database: None,
-            parallel_workers: None,
+            ..Capabilities::new(protocol, settings.kind(), sql::SYNTAX)
         },
         driver: Arc::new(AdbcDriver { settings, kept: OnceLock::new() }),
     }

@@ -20,7 +20,7 @@ use dyno_wire::server_error::{DriverError, DriverErrorKind};
 
 use super::columns;
 use super::database::SharedDatabase;
-use super::error::{of_library, own};
+use super::error::of_library;
 use super::rows;
 use super::settings::AdbcSettings;
 use super::sql::{self, Answer, Effect};
@@ -256,7 +256,7 @@ impl DriverSession for AdbcSession {
     fn load(&mut self, table: &str, columns: &[&str], rows: &Batch) -> Result<u64, DriverError> {
         self.canceller.asked.store(false, Ordering::Relaxed);
         let Batch::Columns(values) = rows else {
-            return Err(own("wrong form", "rows come in columns here"));
+            return Err(DriverError::new("wrong form", "rows come in columns here"));
         };
         let taken = match self.appends {
             true => self.append(table, columns, values),

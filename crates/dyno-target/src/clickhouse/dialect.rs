@@ -53,11 +53,9 @@ static CATALOG: Catalog = Catalog {
     columns: "SELECT table, name, multiIf(match(type, 'String'), concat(type, ' (char, varchar, text)'), \
                      match(type, 'DateTime'), concat(type, ' (timestamp)'), type), is_in_primary_key \
               FROM system.columns WHERE database = currentDatabase() AND table {names} ORDER BY table, position",
-    described: None,
     // Those that leave parts of a table out find no row.
     indexes: "SELECT '', '', '' WHERE 0",
     // Its primary key is an order.
-    unique_keys: None,
     foreign_keys: "SELECT '', '', '' WHERE 0",
     found: Some(
         "SELECT if(database = currentDatabase(), name, concat(database, '.', name)), if(engine LIKE '%MergeTree', 1, 0), \
@@ -65,10 +63,9 @@ static CATALOG: Catalog = Catalog {
          FROM system.tables WHERE name {names} AND (database = currentDatabase() OR database {names}) \
                               AND database NOT IN ('system', 'information_schema', 'INFORMATION_SCHEMA')",
     ),
-    routines: None,
-    triggers: None,
     bytes: Some(
         "SELECT sum(bytes_on_disk), 0 FROM system.parts \
          WHERE active AND database = currentDatabase() AND table {names}",
     ),
+    ..Catalog::NONE
 };

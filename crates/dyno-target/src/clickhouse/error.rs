@@ -90,10 +90,6 @@ const NAMES: [(u16, &str); 70] = [
 /// How much of what the server said is kept.
 const MESSAGE_MAX: usize = 600;
 
-pub(super) fn other(code: &'static str, message: impl Into<String>) -> DriverError {
-    DriverError { code, message: message.into(), kind: DriverErrorKind::Other }
-}
-
 /// Reads an exception as the server writes it; `None` for any other text.
 pub(super) fn exception(text: &str) -> Option<DriverError> {
     let text = text.trim();

@@ -8,12 +8,12 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dyno_wire::endpoint::Password;
-use dyno_wire::server_error::{DriverError, DriverErrorKind};
+use dyno_wire::server_error::DriverError;
 use ureq::http::Response;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Agent, Body};
 
-use super::error::{CONNECTION_LOST, NO_CONNECTION, NOT_CLICKHOUSE, exception, other, shortened};
+use super::error::{CONNECTION_LOST, NO_CONNECTION, NOT_CLICKHOUSE, exception, shortened};
 use super::settings::ClickHouseSettings;
 use crate::tls::{certificate_reason, system_roots};
 
@@ -115,7 +115,7 @@ impl Server {
             return error;
         }
         if said.contains("clickhouse-client program") {
-            return other(
+            return DriverError::new(
                 NOT_CLICKHOUSE,
                 format!(
                     "{} is the port of ClickHouse's native protocol: name {}",
@@ -131,7 +131,7 @@ impl Server {
             502..=504 => "a proxy says that the server behind it does not answer",
             _ => "this is not how ClickHouse answers: check host and port",
         };
-        other(
+        DriverError::new(
             NOT_CLICKHOUSE,
             format!(
                 "{} answers with HTTP status {status}: {advice}; it says: {}",
@@ -174,7 +174,7 @@ impl Server {
             }
             other => (CONNECTION_LOST, self.broken(&other.to_string())),
         };
-        DriverError { code, message, kind: DriverErrorKind::SessionLost }
+        DriverError::lost(code, message)
     }
 
     /// The connection broke under an answer.
@@ -215,7 +215,7 @@ impl Server {
 
 /// The system's authorities.
 fn roots() -> Result<TlsConfig, DriverError> {
-    let roots = system_roots().map_err(|error| other(NO_CONNECTION, error.to_string()))?;
+    let roots = system_roots().map_err(|error| DriverError::new(NO_CONNECTION, error.to_string()))?;
     let roots: Vec<Certificate<'static>> =
         roots.iter().map(|root| Certificate::from_der(root).to_owned()).collect();
     let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -16,7 +16,6 @@ use crate::product::Recognised;
 
 pub(super) static INSPECTOR: Inspector = Inspector {
     identity,
-    isolation: |_| Ok(None),
     limits,
     same_host,
     server_process,
@@ -28,6 +27,7 @@ pub(super) static INSPECTOR: Inspector = Inspector {
         let tables = tables.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
         Ok(Statistics::of(ServerStatistics { tables, readings: 0 }, Vec::new()))
     },
+    ..Inspector::UNKNOWN
 };
 
 /// Sizes are read this often.
@@ -107,12 +107,11 @@ fn setting(row: &TextRow, recognised: &Recognised) -> Option<event::Setting> {
     let shown = |at| row.text(at).map(|value| shown_value(&name, value));
     Some(event::Setting {
         value: shown(1)?,
-        unit: None,
         default: shown(2),
-        source: None,
         changed: row.text(3) == Some("1"),
         durability: recognised.durability.contains(&name.as_str()),
         name,
+        ..event::Setting::default()
     })
 }
 
@@ -138,13 +137,12 @@ fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryErr
         found.push(event::Table {
             name: name.to_owned(),
             rows: number(0),
-            rows_counted: false,
             table_bytes,
             // The index of the primary key is part of the table.
             index_bytes: table_bytes.map(|_| 0),
             logged: engine.as_deref().and_then(is_kept),
             indexed: table_bytes.map(|_| Vec::new()),
-            analyzed: None,
+            ..event::Table::default()
         });
     }
     let caches = "SELECT name, value FROM system.server_settings \

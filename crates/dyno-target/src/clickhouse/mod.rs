@@ -15,10 +15,10 @@ use std::sync::{Arc, OnceLock};
 use dyno_engine::driver::{Driver, DriverSession, Statement};
 use dyno_wire::server_error::DriverError;
 
+use crate::Capabilities;
 use crate::connection::QueryError;
 use crate::drivers::{DriverKind, DriverTarget};
 use crate::product::Recognised;
-use crate::{Capabilities, ErrorCodes};
 use http::Server;
 use session::{ClickHouseSession, ServerTraits};
 use settings::{ClickHouseSettings, SCHEME, SCHEME_TLS};
@@ -33,17 +33,7 @@ pub(crate) static KIND: DriverKind = DriverKind {
             url: settings.url(),
             database: settings.database.clone(),
             passwords: settings.password.iter().cloned().collect(),
-            capabilities: Capabilities {
-                protocol: "ClickHouse",
-                short_name: "ch",
-                error_codes: ErrorCodes::Names,
-                syntax: session::SYNTAX,
-                extended_protocol: false,
-                pgbench_scripts: false,
-                read_only: false,
-                name_database: None,
-                parallel_workers: None,
-            },
+            capabilities: Capabilities::new("ClickHouse", "ch", session::SYNTAX),
             driver: Arc::new(ClickHouse { settings, server: OnceLock::new(), traits: OnceLock::new() }),
         }))
     },

@@ -5,9 +5,9 @@ use std::io::{self, BufRead, Read as _};
 
 use dyno_engine::driver::{RowSink, Value};
 use dyno_results::answer::Kind;
-use dyno_wire::server_error::{DriverError, DriverErrorKind};
+use dyno_wire::server_error::DriverError;
 
-use super::error::{exception, other};
+use super::error::exception;
 
 /// Stands in a line of its own between the rows and the error. A carriage return ends it, which no value has unescaped.
 const MARK: &[u8] = b"__exception__\r\n";
@@ -115,7 +115,7 @@ fn too_long(bytes_max: u64) -> DriverError {
         "a line of the answer has more than {} MiB, which is the most that dyno reads: leave values as long as that out of the query",
         bytes_max >> 20
     );
-    DriverError { code: "TOO_LONG", message, kind: DriverErrorKind::SessionLost }
+    DriverError::lost("TOO_LONG", message)
 }
 
 fn without_end(line: &[u8]) -> &[u8] {
@@ -136,7 +136,7 @@ fn marked(answer: &mut impl BufRead) -> DriverError {
     let said = said.split("\r\n__exception__").next().unwrap_or(said);
     // `45 rwzhvnamhqcfyfbh`
     let said = said.rsplit_once('\n').map_or(said, |(said, _)| said);
-    exception(said).unwrap_or_else(|| other("DB::Exception", super::error::shortened(&rest)))
+    exception(said).unwrap_or_else(|| DriverError::new("DB::Exception", super::error::shortened(&rest)))
 }
 
 fn fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -150,7 +150,7 @@ fn is_type(name: &[u8]) -> bool {
 
 /// The query has a FORMAT of its own.
 pub(super) fn other_format() -> DriverError {
-    other(
+    DriverError::new(
         "OTHER_FORMAT",
         "the answer is not in the format that dyno asks for (TabSeparatedWithNamesAndTypes): leave FORMAT out of the query",
     )
@@ -271,6 +271,7 @@ fn unescape(field: &mut [u8]) -> usize {
 mod tests {
     use std::io::BufReader;
 
+    use dyno_wire::server_error::DriverErrorKind;
     use proptest::prelude::*;
 
     use super::*;

@@ -17,7 +17,7 @@ use flate2::write::GzEncoder;
 use ureq::http::Response;
 use ureq::{Agent, Body};
 
-use super::error::{CONNECTION_LOST, NOT_CLICKHOUSE, exception, other, shortened};
+use super::error::{CONNECTION_LOST, NOT_CLICKHOUSE, exception, shortened};
 use super::http::{Asked, Server};
 use super::rows::{self, Unfinished};
 use crate::deadline::Deadline;
@@ -204,7 +204,9 @@ impl ClickHouseSession {
         session.limit = None;
         match hello.0 {
             true => Ok(session),
-            false => Err(other(NOT_CLICKHOUSE, "what answers is not ClickHouse: check host and port")),
+            false => {
+                Err(DriverError::new(NOT_CLICKHOUSE, "what answers is not ClickHouse: check host and port"))
+            }
         }
     }
 
@@ -254,8 +256,7 @@ impl ClickHouseSession {
     }
 
     fn lost(&self, error: &std::io::Error) -> DriverError {
-        let message = self.server.broken(&error.to_string());
-        DriverError { code: CONNECTION_LOST, message, kind: DriverErrorKind::SessionLost }
+        DriverError::lost(CONNECTION_LOST, self.server.broken(&error.to_string()))
     }
 }
 
@@ -270,12 +271,6 @@ fn written_rows(answer: &Response<Body>) -> Option<u64> {
 struct Hello(bool);
 
 impl RowSink for Hello {
-    fn wants_rows(&self) -> bool {
-        true
-    }
-
-    fn columns(&mut self, _: &[&str]) {}
-
     fn row(&mut self, values: &[Value<'_>]) {
         self.0 = values == [Value::Integer(1)];
     }
@@ -303,8 +298,11 @@ impl DriverSession for ClickHouseSession {
     }
 
     fn load(&mut self, table: &str, columns: &[&str], rows: &Batch) -> Result<u64, DriverError> {
-        let Batch::Lines(lines) = rows else { return Err(other("no bulk load", "rows come as lines")) };
-        let compressed = compressed(lines).map_err(|error| other("no bulk load", error.to_string()))?;
+        let Batch::Lines(lines) = rows else {
+            return Err(DriverError::new("no bulk load", "rows come as lines"));
+        };
+        let compressed =
+            compressed(lines).map_err(|error| DriverError::new("no bulk load", error.to_string()))?;
         let insert = format!("INSERT INTO {table} ({}) FORMAT TabSeparated", columns.join(", "));
         let parameters = format!("&wait_end_of_query=1&query={}", encode(&insert));
         self.ask(&parameters, Some("gzip"), &compressed, |session, mut answer| {
@@ -317,7 +315,7 @@ impl DriverSession for ClickHouseSession {
                 let said = String::from_utf8_lossy(&rest);
                 let unknown = || {
                     let said = shortened(&said);
-                    other(
+                    DriverError::new(
                         NOT_CLICKHOUSE,
                         format!("an INSERT was answered, where nothing is to be said: {said}"),
                     )

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use dyno_engine::driver::{Batch, CancelSession, Driver, DriverSession, Operation, Route};
-use dyno_wire::server_error::{DriverError, DriverErrorKind, ServerError};
+use dyno_wire::server_error::{DriverError, ServerError};
 
 use super::error::{ConnectError, QueryError, shorten};
 use super::rows::{Collector, TextRows};
@@ -79,10 +79,7 @@ impl DriverConnection {
         let opening = Arc::clone(&driver);
         let opened = Apart::begin("dyno-open", move || opening.open(&[])).and_then(|opening| wait(&opening));
         let place = driver.place();
-        let failed = |message: String| {
-            let (code, kind) = ("NO_CONNECTION", DriverErrorKind::SessionLost);
-            DriverError { code, message, kind }
-        };
+        let failed = |message: String| DriverError::lost("NO_CONNECTION", message);
         let error = match opened {
             Ok(Some(Ok(session))) => {
                 let (canceller, session) = (session.canceller(), Mutex::new(session));

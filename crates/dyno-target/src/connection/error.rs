@@ -152,19 +152,7 @@ impl ConnectError {
     /// of time, and the session goes on.
     #[must_use]
     pub fn is_refusal(&self) -> bool {
-        let Self::Server { error, .. } = self else { return false };
-        let is_of_moment = matches!(
-            Cause::of(error),
-            Some(
-                Cause::DiskFull
-                    | Cause::ReadOnly
-                    | Cause::Denied
-                    | Cause::Locked
-                    | Cause::TooManyConnections
-                    | Cause::TooManyStatements
-            )
-        );
-        !(is_of_moment || error.ends_session() || error.is_cancellation())
+        matches!(self, Self::Server { error, .. } if is_refusal(error))
     }
 
     /// MySQL's number of the error, where it was the server that said no.
@@ -399,51 +387,52 @@ pub enum QueryError {
 }
 
 impl QueryError {
+    fn server_error(&self) -> Option<&ServerError> {
+        match self {
+            Self::Server { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+
     /// The server's SQLSTATE, where it was the server that said no.
     #[must_use]
     pub fn sqlstate(&self) -> Option<&str> {
-        match self {
-            Self::Server { error, .. } => Some(sqlstate(error)),
-            _ => None,
-        }
+        self.server_error().map(sqlstate)
     }
 
     /// What is behind it, where it was the server that said no and dyno knows.
     #[must_use]
     pub fn cause(&self) -> Option<Cause> {
-        match self {
-            Self::Server { error, .. } => Cause::of(error),
-            _ => None,
-        }
+        self.server_error().and_then(Cause::of)
     }
 
     /// Whether the server has said no to this statement, and would to others of its kind: not for want of room, of a right or
     /// of time, and the session goes on.
     #[must_use]
     pub fn is_refusal(&self) -> bool {
-        let Self::Server { error, .. } = self else { return false };
-        let is_of_moment = matches!(
-            Cause::of(error),
-            Some(
-                Cause::DiskFull
-                    | Cause::ReadOnly
-                    | Cause::Denied
-                    | Cause::Locked
-                    | Cause::TooManyConnections
-                    | Cause::TooManyStatements
-            )
-        );
-        !(is_of_moment || error.ends_session() || error.is_cancellation())
+        self.server_error().is_some_and(is_refusal)
     }
 
     /// MySQL's number of the error, where it was the server that said no.
     #[must_use]
     pub fn number(&self) -> Option<u16> {
-        match self {
-            Self::Server { error, .. } => error.number(),
-            _ => None,
-        }
+        self.server_error()?.number()
     }
+}
+
+fn is_refusal(error: &ServerError) -> bool {
+    let is_of_moment = matches!(
+        Cause::of(error),
+        Some(
+            Cause::DiskFull
+                | Cause::ReadOnly
+                | Cause::Denied
+                | Cause::Locked
+                | Cause::TooManyConnections
+                | Cause::TooManyStatements
+        )
+    );
+    !(is_of_moment || error.ends_session() || error.is_cancellation())
 }
 
 fn sqlstate(error: &ServerError) -> &str {

@@ -41,15 +41,9 @@ pub(super) static SPARK: Product = Product {
 };
 
 static CATALOG: Catalog = Catalog {
-    tables: "",
-    columns: "",
     described: Some(tables::described),
     // There are none.
     indexes: "SELECT '', '', '' WHERE false",
-    unique_keys: None,
     foreign_keys: "SELECT '', '', '' WHERE false",
-    found: None,
-    routines: None,
-    triggers: None,
-    bytes: None,
+    ..Catalog::NONE
 };

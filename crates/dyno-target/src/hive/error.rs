@@ -35,10 +35,6 @@ const BEFORE: [&str; 4] = [
     "FAILED: ",
 ];
 
-pub(super) fn other(code: &'static str, message: impl Into<String>) -> DriverError {
-    DriverError { code, message: message.into(), kind: DriverErrorKind::Other }
-}
-
 /// The statement was stopped because somebody asked for that.
 pub(super) fn cancelled() -> DriverError {
     let message = "the server stopped the statement".to_owned();
@@ -51,7 +47,7 @@ pub(super) fn checked(reply: Item) -> Result<Item, DriverError> {
     match reply.number(&[1, 1]) {
         Some(0..=2) => Ok(reply),
         Some(_) => Err(said(reply.string(&[1, 3]).as_deref(), &reply.string(&[1, 5]).unwrap_or_default())),
-        None => Err(other(NOT_HIVE, "a reply has no status: check host and port")),
+        None => Err(DriverError::new(NOT_HIVE, "a reply has no status: check host and port")),
     }
 }
 
@@ -66,7 +62,7 @@ pub(super) fn said(state: Option<&str>, text: &str) -> DriverError {
         (None, Some(state)) => format!("SQLSTATE {state}: {message}"),
         _ => message,
     };
-    other(known.unwrap_or(OTHER), message)
+    DriverError::new(known.unwrap_or(OTHER), message)
 }
 
 /// `Error running query: [CLASS] org.example.AnException: [CLASS] message` without all before the message's own class.

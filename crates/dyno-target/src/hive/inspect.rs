@@ -1,27 +1,22 @@
 //! What Spark's Thrift server says of itself. It is one process that starts others or none; of its own sizes and counters it tells
 //! nothing by SQL.
 
-use std::collections::BTreeMap;
-
-use dyno_results::event::{self, SettingFacts};
+use dyno_results::event;
 
 use super::place;
 use super::tables::Described;
-use crate::connection::{Connection, QueryError, TextRow};
-use crate::inspect::{Identity, Inspector, Limits, ReadStatistics, Sizes, Statistics, known, shown_value};
+use crate::connection::{Connection, QueryError};
+use crate::inspect::{Identity, Inspector, Sizes, known, shown_value};
 use crate::product::Recognised;
 
 pub(super) static INSPECTOR: Inspector = Inspector {
     identity,
-    isolation: |_| Ok(None),
-    limits: |_| Ok(Limits::default()),
     same_host: place::same_host,
     server_process: place::server_process,
     settings,
     weightiest: &WEIGHTIEST,
-    facts: |_| SettingFacts::default(),
     sizes,
-    statistics: |_, _| Ok(Statistics::of(Nothing, Vec::new())),
+    ..Inspector::UNKNOWN
 };
 
 /// Shown even where they were not set.
@@ -68,7 +63,8 @@ fn identity(connection: &mut Connection) -> Result<Identity, QueryError> {
 
 fn settings(connection: &mut Connection, _: &Recognised) -> Result<Vec<event::Setting>, QueryError> {
     let set = connection.query("SET")?;
-    let mut settings: Vec<event::Setting> = set.iter().filter_map(of_row).collect();
+    let mut settings: Vec<event::Setting> =
+        set.iter().filter_map(|row| was_set(row.text(0)?, row.text(1)?)).collect();
     for name in WEIGHTIEST {
         if settings.iter().all(|it| it.name != name)
             && let Some(value) = setting_value(connection, name)?
@@ -77,10 +73,6 @@ fn settings(connection: &mut Connection, _: &Recognised) -> Result<Vec<event::Se
         }
     }
     Ok(settings)
-}
-
-fn of_row(row: &TextRow) -> Option<event::Setting> {
-    was_set(row.text(0)?, row.text(1)?)
 }
 
 fn was_set(name: &str, value: &str) -> Option<event::Setting> {
@@ -92,11 +84,8 @@ fn setting(name: &str, value: &str, changed: bool) -> event::Setting {
     event::Setting {
         name: name.to_owned(),
         value: shown_value(name, value),
-        unit: None,
-        default: None,
-        source: None,
         changed,
-        durability: false,
+        ..event::Setting::default()
     }
 }
 
@@ -110,13 +99,12 @@ fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryErr
         found.push(event::Table {
             name: name.to_owned(),
             rows: counted(said, "rows"),
-            rows_counted: false,
             table_bytes,
             index_bytes: table_bytes.map(|_| 0),
-            logged: None,
             indexed: table_bytes.map(|_| Vec::new()),
             // Rows are told behind ANALYZE; of what else the planner uses nothing is.
             analyzed: counted(said, "rows").map(|_| true),
+            ..event::Table::default()
         });
     }
     Ok(Sizes { tables: found, ..Sizes::default() })
@@ -125,16 +113,6 @@ fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryErr
 /// `1843 bytes, 25 rows`
 fn counted(said: &str, unit: &str) -> Option<u64> {
     said.split(", ").find_map(|part| part.strip_suffix(unit)?.trim().parse().ok())
-}
-
-/// SQL reads no counters.
-#[derive(Debug)]
-struct Nothing;
-
-impl ReadStatistics for Nothing {
-    fn read(&mut self, _: &mut Connection) -> Result<BTreeMap<String, f64>, QueryError> {
-        Ok(BTreeMap::new())
-    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ use std::fmt::Write as _;
 use dyno_engine::driver::{Batch, RowSink, Value};
 use dyno_wire::server_error::DriverError;
 
-use super::error::other;
 use super::session::HiveSession;
 
 const REFUSED: &str = "no bulk load";
@@ -24,14 +23,14 @@ pub(super) fn load(
     columns: &[&str],
     rows: &Batch,
 ) -> Result<u64, DriverError> {
-    let Batch::Lines(lines) = rows else { return Err(other(REFUSED, "rows come as lines")) };
-    let lines = std::str::from_utf8(lines).map_err(|error| other(REFUSED, error.to_string()))?;
+    let Batch::Lines(lines) = rows else { return Err(DriverError::new(REFUSED, "rows come as lines")) };
+    let lines = std::str::from_utf8(lines).map_err(|error| DriverError::new(REFUSED, error.to_string()))?;
     session.run(LEAVE_OUT, &mut ())?;
     let mut types = Types::default();
     session.run(&format!("DESCRIBE TABLE {table}"), &mut types)?;
     let types = columns.iter().map(|column| match types.of(column) {
         Some(kind) => Ok((*column, kind)),
-        None => Err(other(REFUSED, format!("table {table} has no column {column}"))),
+        None => Err(DriverError::new(REFUSED, format!("table {table} has no column {column}"))),
     });
     let sql = insert(table, &types.collect::<Result<Vec<_>, _>>()?, lines);
     session.run(&sql, &mut ())?;
@@ -49,12 +48,6 @@ impl Types {
 }
 
 impl RowSink for Types {
-    fn wants_rows(&self) -> bool {
-        true
-    }
-
-    fn columns(&mut self, _: &[&str]) {}
-
     fn row(&mut self, values: &[Value<'_>]) {
         if let [Value::Text(name), Value::Text(kind), ..] = values {
             let [name, kind] = [name, kind].map(|it| String::from_utf8_lossy(it).into_owned());

@@ -37,15 +37,8 @@ pub(crate) static KIND: DriverKind = DriverKind {
             database: settings.database.clone(),
             passwords: settings.password.iter().cloned().collect(),
             capabilities: Capabilities {
-                protocol: "Hive",
-                short_name: "hive",
                 error_codes: ErrorCodes::SqlStates,
-                syntax: session::SYNTAX,
-                extended_protocol: false,
-                pgbench_scripts: false,
-                read_only: false,
-                name_database: None,
-                parallel_workers: None,
+                ..Capabilities::new("Hive", "hive", session::SYNTAX)
             },
             driver: Arc::new(Hive { settings }),
         }))

@@ -4,7 +4,7 @@ use dyno_engine::driver::{RowSink, Value};
 use dyno_results::answer::Kind;
 use dyno_wire::server_error::DriverError;
 
-use super::error::{NOT_HIVE, other};
+use super::error::NOT_HIVE;
 use super::thrift::Item;
 
 /// A column of some rows.
@@ -63,10 +63,10 @@ fn kind(column: &Item) -> Kind {
 /// The columns do not fit together.
 pub(super) fn hand_on(fetched: &Item, rows: &mut dyn RowSink) -> Result<usize, DriverError> {
     let columns: Option<Vec<Column<'_>>> = fetched.list(&[3, 3]).iter().map(column).collect();
-    let columns = columns.ok_or_else(|| other(NOT_HIVE, "a column of an answer has no values"))?;
+    let columns = columns.ok_or_else(|| DriverError::new(NOT_HIVE, "a column of an answer has no values"))?;
     let count = columns.first().map_or(0, |column| column.values.len());
     if columns.iter().any(|column| column.values.len() != count) {
-        return Err(other(NOT_HIVE, "the columns of an answer differ in how many rows they have"));
+        return Err(DriverError::new(NOT_HIVE, "the columns of an answer differ in how many rows they have"));
     }
     if rows.wants_rows() {
         for row in 0..count {

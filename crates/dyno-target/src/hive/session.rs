@@ -12,7 +12,7 @@ use dyno_engine::driver::{Batch, CancelSession, DriverSession, Executed, Operati
 use dyno_results::sql_text::{Commands, Syntax};
 use dyno_wire::server_error::{DriverError, DriverErrorKind};
 
-use super::error::{NOT_HIVE, cancelled, checked, other, said};
+use super::error::{NOT_HIVE, cancelled, checked, said};
 use super::settings::HiveSettings;
 use super::thrift::Item;
 use super::wire::Wire;
@@ -124,7 +124,7 @@ impl HiveSession {
         let opened = wire.call("OpenSession", opening(settings)).map_err(|error| wire.not_opened(&error))?;
         let opened = checked(opened)?;
         if opened.number(&[2]).unwrap_or(0) < VERSION.into() {
-            return Err(other(
+            return Err(DriverError::new(
                 NOT_HIVE,
                 "the server's protocol is too old: dyno speaks that of Hive 0.13 and later",
             ));

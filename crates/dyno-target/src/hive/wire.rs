@@ -4,7 +4,7 @@ use std::io::{self, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs as _};
 
 use dyno_wire::endpoint::Password;
-use dyno_wire::server_error::{DriverError, DriverErrorKind};
+use dyno_wire::server_error::DriverError;
 
 use super::error::{CONNECTION_LOST, LOGIN_REFUSED, NO_CONNECTION, shortened};
 use super::settings::{Auth, HiveSettings};
@@ -76,7 +76,7 @@ impl Wire {
             self.place,
             reason(error)
         );
-        DriverError { code: CONNECTION_LOST, message, kind: DriverErrorKind::SessionLost }
+        DriverError::lost(CONNECTION_LOST, message)
     }
 
     /// The server does not take the first call.
@@ -102,16 +102,12 @@ impl Wire {
         let answered = self.stream.get_mut().write_all(&messages).and_then(|()| self.sasl_answer());
         match answered {
             Ok((OK | COMPLETE, _)) => Ok(()),
-            Ok((_, said)) => Err(DriverError {
-                code: LOGIN_REFUSED,
-                message: format!(
-                    "{} lets user {:?} not in: {}; check the user and the password in the target's URL",
-                    self.place,
-                    settings.user,
-                    shortened(&said)
-                ),
-                kind: DriverErrorKind::SessionLost,
-            }),
+            Ok((_, said)) => {
+                let (place, user, said) = (&self.place, &settings.user, shortened(&said));
+                let advice = "check the user and the password in the target's URL";
+                let message = format!("{place} lets user {user:?} not in: {said}; {advice}");
+                Err(DriverError::lost(LOGIN_REFUSED, message))
+            }
             Err(error) => Err(no_connection(format!(
                 "{} does not answer a login by SASL PLAIN as HiveServer2 does: {}; a server without logins \
                  (hive.server2.authentication=NOSASL) wants auth=nosasl in the target; Kerberos, TLS and HTTP are not \
@@ -231,7 +227,7 @@ fn reason(error: &io::Error) -> String {
 }
 
 fn no_connection(message: String) -> DriverError {
-    DriverError { code: NO_CONNECTION, message, kind: DriverErrorKind::SessionLost }
+    DriverError::lost(NO_CONNECTION, message)
 }
 
 #[cfg(test)]

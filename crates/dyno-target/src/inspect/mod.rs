@@ -2,6 +2,7 @@
 //! and leaves out what the server does not say or this user may not see; nothing is guessed. Each kind of database is
 //! an `Inspector` in a folder of its own.
 
+pub(crate) mod file;
 mod identity;
 mod mysql;
 mod named;
@@ -49,6 +50,22 @@ pub(crate) struct Inspector {
     pub(crate) sizes: fn(&mut Connection, &[&str]) -> Answer<Sizes>,
     /// Finds out what this server has of them.
     pub(crate) statistics: fn(&mut Connection, &[String]) -> Answer<Statistics>,
+}
+
+impl Inspector {
+    /// Of a server that tells nothing of itself.
+    pub(crate) const UNKNOWN: Self = Self {
+        identity: |connection| Identity::ask(connection, Vec::new(), None, ["SELECT ''"; 3]),
+        isolation: |_| Ok(None),
+        limits: |_| Ok(Limits::default()),
+        same_host: |_, _| Ok(None),
+        server_process: |_| Ok(None),
+        settings: |_, _| Ok(Vec::new()),
+        weightiest: &[],
+        facts: |_| event::SettingFacts::default(),
+        sizes: |_, _| Ok(Sizes::default()),
+        statistics: |_, _| Ok(Statistics::of((), Vec::new())),
+    };
 }
 
 pub(crate) type Answer<T> = Result<T, QueryError>;
@@ -302,15 +319,8 @@ pub(crate) mod tests {
     }
 
     fn setting(name: &str, value: &str, durability: bool) -> event::Setting {
-        event::Setting {
-            name: name.to_owned(),
-            value: value.to_owned(),
-            unit: None,
-            default: None,
-            source: None,
-            changed: !durability,
-            durability,
-        }
+        let (name, value) = (name.to_owned(), value.to_owned());
+        event::Setting { name, value, changed: !durability, durability, ..event::Setting::default() }
     }
 
     #[test]

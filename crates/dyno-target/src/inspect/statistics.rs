@@ -35,6 +35,13 @@ pub(crate) trait ReadStatistics: Debug + Send {
     }
 }
 
+/// Of a server that has none.
+impl ReadStatistics for () {
+    fn read(&mut self, _: &mut Connection) -> Result<BTreeMap<String, f64>, QueryError> {
+        Ok(BTreeMap::new())
+    }
+}
+
 impl Statistics {
     /// Finds out what this server has. `tables` are those of the workload, as SQL writes them, whose sizes are wanted.
     ///

@@ -53,7 +53,6 @@ static CATALOG: Catalog = Catalog {
     columns: "SELECT t.name, c.name, c.type, CASE WHEN c.pk > 0 THEN 1 ELSE 0 END \
               FROM sqlite_schema t, pragma_table_info(t.name) c \
               WHERE t.name {names} AND t.type IN ('table', 'view') ORDER BY t.name, c.cid",
-    described: None,
     indexes: "SELECT t.name, i.name, c.name FROM sqlite_schema t, pragma_index_list(t.name) i, pragma_index_info(i.name) c \
               WHERE t.name {names} AND t.type = 'table' AND c.seqno = 0 AND NOT i.partial",
     // A column that is the number of the row has no index. One without a type may hold texts, too.
@@ -70,9 +69,6 @@ static CATALOG: Catalog = Catalog {
     ),
     foreign_keys: "SELECT t.name, f.\"from\", f.\"table\" FROM sqlite_schema t, pragma_foreign_key_list(t.name) f \
                    WHERE t.name {names} AND t.type = 'table'",
-    found: None,
-    routines: None,
-    triggers: None,
-    // Each page would have to be read.
-    bytes: None,
+    // No bytes: each page would have to be read.
+    ..Catalog::NONE
 };

@@ -2,26 +2,20 @@
 //! file.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 use dyno_results::event;
 
 use crate::connection::{Connection, QueryError};
-use crate::inspect::{Identity, Inspector, Limits, ReadStatistics, ServerProcess, Sizes, Statistics, known};
+use crate::inspect::{Inspector, Sizes, file, known};
 use crate::product::Recognised;
 
 pub(super) static INSPECTOR: Inspector = Inspector {
-    identity,
     isolation: |_| Ok(Some("serializable".to_owned())),
-    limits: |_| Ok(Limits::default()),
-    same_host: |_, _| Ok(Some(true)),
-    server_process,
     settings,
-    weightiest: &[],
     facts: super::facts::facts,
     sizes,
-    statistics: |connection, _| Ok(Statistics::of(FileStatistics { file: file(connection)? }, Vec::new())),
+    statistics: |connection, _| Ok(file::statistics(connection, "-wal")),
+    ..file::INSPECTOR
 };
 
 /// Settings of a session with the library's defaults.
@@ -42,26 +36,6 @@ const SYNCHRONOUS: [&str; 4] = ["off", "normal", "full", "extra"];
 /// Of a larger file the sizes of single tables are not read: all of its pages would have to be.
 const SIZES_BYTES_MAX: u64 = 1 << 30;
 
-fn file(connection: &mut Connection) -> Result<PathBuf, QueryError> {
-    let name: Option<String> =
-        connection.query_value("SELECT file FROM pragma_database_list WHERE name = 'main'")?;
-    Ok(name.unwrap_or_default().into())
-}
-
-/// The file, whatever its name: links lead to one file.
-fn identity(connection: &mut Connection) -> Result<Identity, QueryError> {
-    let file = file(connection)?;
-    let name = fs::canonicalize(&file).unwrap_or(file).display().to_string();
-    Identity::ask(connection, vec![name], None, ["SELECT ''"; 3])
-}
-
-/// dyno itself is the process: none is to be watched beside it, but the disk under the file is.
-fn server_process(connection: &mut Connection) -> Result<Option<ServerProcess>, QueryError> {
-    let file = file(connection)?;
-    let directory = fs::canonicalize(&file).ok().and_then(|it| it.parent().map(Path::to_owned));
-    Ok(Some(ServerProcess { pid: None, data_directory: directory }))
-}
-
 fn settings(connection: &mut Connection, recognised: &Recognised) -> Result<Vec<event::Setting>, QueryError> {
     let mut settings = Vec::new();
     for (name, default) in SETTINGS {
@@ -79,11 +53,10 @@ fn settings(connection: &mut Connection, recognised: &Recognised) -> Result<Vec<
             settings.push(event::Setting {
                 name: name.to_owned(),
                 value,
-                unit: None,
                 default: Some(default.to_owned()),
-                source: None,
                 changed,
                 durability,
+                ..event::Setting::default()
             });
         }
     }
@@ -121,7 +94,6 @@ fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryErr
         found.push(event::Table {
             name: name.to_owned(),
             rows,
-            rows_counted: false,
             table_bytes,
             index_bytes: bytes(connection, "index")?.or(table_bytes.map(|_| 0)),
             // All that is in the file goes through its journal or log.
@@ -130,6 +102,7 @@ fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryErr
                 .map(|_| indexed.iter().filter_map(|row| row.text(0).map(str::to_owned)).collect()),
             // Without the table of statistics there are none either.
             analyzed: is_filled.then_some(rows.is_some()),
+            ..event::Table::default()
         });
     }
     Ok(Sizes { database_bytes, caches: caches(connection)?, tables: found, ..Sizes::default() })
@@ -145,20 +118,4 @@ fn caches(connection: &mut Connection) -> Result<BTreeMap<String, u64>, QueryErr
         caches.extend(known(connection.query_value::<u64>(sql))?.map(|bytes| (name.to_owned(), bytes)));
     }
     Ok(caches)
-}
-
-/// Sizes of the file and of its write-ahead log.
-#[derive(Debug)]
-struct FileStatistics {
-    file: PathBuf,
-}
-
-impl ReadStatistics for FileStatistics {
-    fn read(&mut self, _: &mut Connection) -> Result<BTreeMap<String, f64>, QueryError> {
-        let bytes = |file: &Path| fs::metadata(file).ok().map(|it| it.len() as f64);
-        let mut log = self.file.clone().into_os_string();
-        log.push("-wal");
-        let read = [("database_bytes", bytes(&self.file)), ("wal_file_bytes", bytes(log.as_ref()))];
-        Ok(read.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect())
-    }
 }

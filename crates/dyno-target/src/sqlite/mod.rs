@@ -12,14 +12,14 @@ use std::sync::Arc;
 
 use dyno_engine::driver::{Driver, DriverSession, Statement};
 use dyno_results::sql_text::Syntax;
-use dyno_wire::server_error::{DriverError, DriverErrorKind};
+use dyno_wire::server_error::DriverError;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 
+use crate::Capabilities;
 use crate::connection::QueryError;
 use crate::drivers::{DriverKind, DriverTarget, with_beside};
 use crate::product::Recognised;
-use crate::{Capabilities, ErrorCodes};
 use session::{SqliteSession, driver_error};
 use settings::{OF_NEW_FILE, SCHEME, SqliteSettings, is_same};
 
@@ -34,15 +34,8 @@ pub(crate) static KIND: DriverKind = DriverKind {
             database: settings.file().display().to_string(),
             passwords: Vec::new(),
             capabilities: Capabilities {
-                protocol: "SQLite",
-                short_name: SCHEME,
-                error_codes: ErrorCodes::Names,
-                syntax: Syntax::SQLITE,
-                extended_protocol: false,
-                pgbench_scripts: false,
                 read_only: settings.is_read_only(),
-                name_database: None,
-                parallel_workers: None,
+                ..Capabilities::new("SQLite", SCHEME, Syntax::SQLITE)
             },
             driver: Arc::new(settings),
         }))
@@ -121,7 +114,7 @@ impl SqliteSettings {
                     "SQLite does not take this value on this file: name another, or leave the parameter out"
                 };
                 let message = format!("{name}={asked} has no effect, {name} is {answered}: {advice}");
-                return Err(DriverError { code: "SQLITE_MISMATCH", message, kind: DriverErrorKind::Other });
+                return Err(DriverError::new("SQLITE_MISMATCH", message));
             }
         }
         Ok(())

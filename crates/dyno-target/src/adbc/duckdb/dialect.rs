@@ -50,7 +50,6 @@ static CATALOG: Catalog = Catalog {
                    ON k.table_oid = c.table_oid AND k.database_oid = c.database_oid AND k.constraint_type = 'PRIMARY KEY' \
               WHERE c.table_name {names} AND c.database_name = current_database() AND c.schema_name = current_schema() \
               ORDER BY c.table_name, c.column_index",
-    described: None,
     indexes: "SELECT table_name, index_name, \
                      trim(split_part(trim(expressions, '[]'), ',', 1), ' \"''') \
               FROM duckdb_indexes() \
@@ -70,9 +69,6 @@ static CATALOG: Catalog = Catalog {
     foreign_keys: "SELECT table_name, constraint_column_names[1], referenced_table FROM duckdb_constraints() \
                    WHERE constraint_type = 'FOREIGN KEY' AND table_name {names} \
                          AND database_name = current_database() AND schema_name = current_schema()",
-    found: None,
-    routines: None,
-    triggers: None,
-    // Blocks are shared between columns, and an index's are not told.
-    bytes: None,
+    // No bytes: blocks are shared between columns, and an index's are not told.
+    ..Catalog::NONE
 };

@@ -1,31 +1,23 @@
 //! What DuckDB says of itself. There is no server: its settings are those of the database that is open in this process, and its
 //! sizes are those of its file.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use dyno_results::event;
 
 use crate::adbc::database::named_settings;
 use crate::connection::{Connection, QueryError};
-use crate::inspect::{
-    Identity, Inspector, Limits, ReadStatistics, ServerProcess, SettingValues, Sizes, Statistics, known,
-    shown_value,
-};
+use crate::inspect::{Inspector, SettingValues, Sizes, file, known, shown_value};
 use crate::product::Recognised;
 
 pub(in crate::adbc) static INSPECTOR: Inspector = Inspector {
-    identity,
     isolation: |_| Ok(Some("snapshot".to_owned())),
-    limits: |_| Ok(Limits::default()),
-    same_host: |_, _| Ok(Some(true)),
-    server_process,
     settings,
     weightiest: &["threads", "memory_limit"],
     facts,
     sizes,
-    statistics: |connection, _| Ok(Statistics::of(FileStatistics { file: file(connection) }, Vec::new())),
+    statistics: |connection, _| Ok(file::statistics(connection, ".wal")),
+    ..file::INSPECTOR
 };
 
 /// Settings that bear on a benchmark, with the library's defaults; `None` where the machine decides. The limit of temporary files
@@ -41,25 +33,8 @@ const SETTINGS: [(&str, Option<&str>); 8] = [
     ("disabled_optimizers", Some("")),
 ];
 
-/// As it was named: only DuckDB itself has it open.
-fn file(connection: &Connection) -> PathBuf {
-    let file = PathBuf::from(connection.place());
-    fs::canonicalize(&file).unwrap_or(file)
-}
-
-fn identity(connection: &mut Connection) -> Result<Identity, QueryError> {
-    let name = file(connection).display().to_string();
-    Identity::ask(connection, vec![name], None, ["SELECT ''"; 3])
-}
-
-/// dyno itself is the process: none is to be watched beside it, but the disk under the file is.
-fn server_process(connection: &mut Connection) -> Result<Option<ServerProcess>, QueryError> {
-    let directory = file(connection).parent().map(Path::to_owned);
-    Ok(Some(ServerProcess { pid: None, data_directory: directory }))
-}
-
 fn settings(connection: &mut Connection, _: &Recognised) -> Result<Vec<event::Setting>, QueryError> {
-    let named = named_settings(&file(connection));
+    let named = named_settings(&file::path(connection));
     let is_named = |name: &str| named.iter().any(|it| it.eq_ignore_ascii_case(name));
     let mut settings = Vec::new();
     for row in connection.query("SELECT name, value FROM duckdb_settings()")? {
@@ -72,11 +47,10 @@ fn settings(connection: &mut Connection, _: &Recognised) -> Result<Vec<event::Se
             settings.push(event::Setting {
                 name: name.to_owned(),
                 value: shown_value(name, value),
-                unit: None,
                 default: default.map(str::to_owned),
                 source: is_named(name).then(|| "target".to_owned()),
                 changed,
-                durability: false,
+                ..event::Setting::default()
             });
         }
     }
@@ -98,7 +72,7 @@ fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryErr
     let cache_bytes = number(connection, memory)?;
     // What stands in the log alone has no size. It fails on a file that is only read, and while another transaction is open.
     let _ = connection.execute("CHECKPOINT");
-    let database_bytes = fs::metadata(file(connection)).ok().map(|file| file.len());
+    let database_bytes = fs::metadata(file::path(connection)).ok().map(|file| file.len());
     let mut found = Vec::new();
     for &name in tables {
         let of = |what: &str| {
@@ -128,31 +102,14 @@ fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryErr
         found.push(event::Table {
             name: name.to_owned(),
             rows: number(connection, &of("SELECT estimated_size FROM duckdb_tables()"))?,
-            rows_counted: false,
             table_bytes,
             index_bytes: table_bytes.filter(|_| indexes == Some(0)).map(|_| 0),
             // All that is in the file goes through its journal or log.
             logged: Some(true),
             indexed: table_bytes
                 .map(|_| indexed.iter().filter_map(|row| row.text(0).map(str::to_owned)).collect()),
-            analyzed: None,
+            ..event::Table::default()
         });
     }
     Ok(Sizes { database_bytes, cache_bytes, tables: found, ..Sizes::default() })
-}
-
-/// Sizes of the file and of its write-ahead log.
-#[derive(Debug)]
-struct FileStatistics {
-    file: PathBuf,
-}
-
-impl ReadStatistics for FileStatistics {
-    fn read(&mut self, _: &mut Connection) -> Result<BTreeMap<String, f64>, QueryError> {
-        let bytes = |file: &Path| fs::metadata(file).ok().map(|it| it.len() as f64);
-        let mut log = self.file.clone().into_os_string();
-        log.push(".wal");
-        let read = [("database_bytes", bytes(&self.file)), ("wal_file_bytes", bytes(log.as_ref()))];
-        Ok(read.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect())
-    }
 }

@@ -198,7 +198,7 @@ fn missing(
 
 /// A durability setting of which only the value is known.
 fn plain(name: String, value: String) -> event::Setting {
-    event::Setting { name, value, unit: None, default: None, source: None, changed: false, durability: true }
+    event::Setting { name, value, durability: true, ..event::Setting::default() }
 }
 
 fn described(row: &TextRow, durability: &[&str]) -> Option<event::Setting> {

@@ -196,16 +196,7 @@ fn described(name: &str, row: Option<&TextRow>, file_bytes: Option<u64>) -> even
         Some(bytes) => counted.brought_to(bytes),
         None => counted,
     };
-    event::Table {
-        name: name.to_owned(),
-        rows,
-        rows_counted: false,
-        table_bytes,
-        index_bytes,
-        logged,
-        indexed: None,
-        analyzed: None,
-    }
+    event::Table { name: name.to_owned(), rows, table_bytes, index_bytes, logged, ..event::Table::default() }
 }
 
 /// What the server's statistics say of a table.

@@ -128,11 +128,9 @@ fn table(name: &str, row: Option<&TextRow>) -> event::Table {
     event::Table {
         name: name.to_owned(),
         rows: number("rows").filter(|_| flag("counted") == Some(true)),
-        rows_counted: false,
         table_bytes: number("table_bytes"),
         index_bytes: number("index_bytes"),
         logged: flag("logged"),
-        indexed: None,
-        analyzed: None,
+        ..event::Table::default()
     }
 }

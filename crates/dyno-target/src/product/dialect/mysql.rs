@@ -79,7 +79,6 @@ static CATALOG: Catalog = Catalog {
     columns: "SELECT table_name, column_name, column_type, CASE WHEN column_key = 'PRI' THEN 1 ELSE 0 END \
               FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name {names} \
               ORDER BY table_name, ordinal_position",
-    described: None,
     indexes: "SELECT table_name, index_name, column_name FROM information_schema.statistics \
               WHERE table_schema = DATABASE() AND table_name {names} AND seq_in_index = 1",
     unique_keys: Some(
@@ -113,6 +112,6 @@ static CATALOG: Catalog = Catalog {
         "SELECT trigger_name FROM information_schema.triggers \
          WHERE event_object_table {names} AND (event_object_schema = DATABASE() OR event_object_schema {names})",
     ),
-    // Estimated, and long out of date.
-    bytes: None,
+    // No bytes: they are estimated, and long out of date.
+    ..Catalog::NONE
 };

@@ -11,21 +11,9 @@ impl Dialect {
         pads_char: true,
         analyze: Analyze::Plain,
         auto_increment: AutoIncrement::Serial,
-        key_for_scans: true,
-        columnar: false,
-        key_order: "",
-        table_options: "",
-        keyless_options: "",
-        engine: "",
-        stored_as: "USING {name}",
         fill: " WITH (fillfactor={percent})",
-        distribute: None,
         // Where the column has no sequence, nothing happens.
         sequence: Some("SELECT setval(pg_get_serial_sequence('{table}', '{column}'), {rows})"),
-        secondary_indexes: true,
-        index_after_load: true,
-        index_of_table: false,
-        foreign_key_index: false,
         foreign_keys: ForeignKeys::AfterLoad,
         comments: Comments {
             // Statements that are sent together are done together or not at all.
@@ -34,26 +22,12 @@ impl Dialect {
             drop: None,
         },
         drops_many: true,
-        empty: "TRUNCATE TABLE {table}",
-
-        writers_max: None,
-        begin: "BEGIN",
-        begin_write: "BEGIN",
         begin_snapshot: "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",
-        prepares_begin: true,
-        question_marks: false,
-
-        load_session: &[],
         // The second since PostgreSQL 17.
         unlimited_session: &["SET statement_timeout = 0", "SET transaction_timeout = 0"],
         lock_wait: ["SET lock_timeout = '{seconds}s'", "RESET lock_timeout"],
         sort_memory: Some("SET maintenance_work_mem = '{megabytes}MB'"),
         sort_processes: Some("SELECT current_setting('max_parallel_maintenance_workers', true)::integer + 1"),
-        statement_bytes: None,
-
-        query_end: "",
-        correlates_since: None,
-        empty_cache: None,
         explain: Explain {
             plain: "EXPLAIN",
             estimate: &[Form { words: "EXPLAIN (FORMAT JSON)", answer: Answer::PostgresJson }],
@@ -68,6 +42,7 @@ impl Dialect {
         },
         by_index: Access { hint: "", off: &["enable_seqscan", "enable_bitmapscan"] },
         catalog: &CATALOG,
+        ..Self::STANDARD
     };
 }
 
@@ -88,7 +63,6 @@ static CATALOG: Catalog = Catalog {
                                   AND a.attnum = ANY (i.indkey) \
               WHERE c.relname {names} AND c.relkind NOT IN ('i', 'I') AND pg_table_is_visible(c.oid) \
               ORDER BY c.relname, a.attnum",
-    described: None,
     indexes: "SELECT c.relname, i.relname, a.attname FROM pg_index x \
               JOIN pg_class c ON c.oid = x.indrelid JOIN pg_class i ON i.oid = x.indexrelid \
               JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = x.indkey[0] \
@@ -138,4 +112,5 @@ static CATALOG: Catalog = Catalog {
         "SELECT COALESCE(SUM(pg_table_size(c.oid)), 0)::bigint, COALESCE(SUM(pg_indexes_size(c.oid)), 0)::bigint \
          FROM pg_class c WHERE c.relname {names} AND c.relkind IN ('r', 'p') AND pg_table_is_visible(c.oid)",
     ),
+    ..Catalog::NONE
 };

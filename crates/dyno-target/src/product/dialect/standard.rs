@@ -74,13 +74,8 @@ static CATALOG: Catalog = Catalog {
                     WHERE t.constraint_type = 'PRIMARY KEY') k \
                    ON k.table_schema = c.table_schema AND k.table_name = c.table_name AND k.column_name = c.column_name \
               WHERE c.table_name {names} ORDER BY c.table_name, c.ordinal_position",
-    described: None,
     indexes: "SELECT '', '', '' WHERE '' {names} AND 1 = 0",
     // The standard tells them, and a database may not keep them.
-    unique_keys: None,
     foreign_keys: "SELECT '', '', '' WHERE '' {names} AND 1 = 0",
-    found: None,
-    routines: None,
-    triggers: None,
-    bytes: None,
+    ..Catalog::NONE
 };
