@@ -22,7 +22,6 @@ use dyno_results::format;
 const NAME_WIDTH_MAX: usize = 11;
 
 /// Draws the comparison, a newline at its end. No line is wider than the terminal.
-#[must_use]
 pub fn render(comparison: &Comparison, terminal: Terminal) -> String {
     let paint = Paint { color: terminal.color };
     let labels = words::labels(comparison)

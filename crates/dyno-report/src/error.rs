@@ -8,7 +8,6 @@ use crate::text::{Paint, TEXT_WIDTH_MAX, visible, wrap};
 /// Sets out an error with its causes, one below the other, and the advice if there is any. Ends with a newline.
 ///
 /// A cause that the message above it already contains is not said twice.
-#[must_use]
 pub fn render(error: &dyn Error, help: Option<&str>, terminal: Terminal) -> String {
     let paint = Paint { color: terminal.color };
     let mut out = String::new();

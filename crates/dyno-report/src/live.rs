@@ -34,7 +34,6 @@ pub enum Mode {
 
 impl Mode {
     /// What suits this place.
-    #[must_use]
     pub fn suited_to(terminal: Terminal) -> Self {
         if terminal.interactive { Self::Interactive } else { Self::Plain }
     }
@@ -82,7 +81,6 @@ struct LiveState {
 
 impl Live {
     /// A view on `place`, by default standard error.
-    #[must_use]
     pub fn new(mode: Mode, place: Option<Box<dyn TermLike>>) -> Self {
         if mode == Mode::Quiet {
             return Self { state: None, display: None };

@@ -33,7 +33,6 @@ const FIGURES: [Figure; 6] = [
 
 /// How each target of a run ran a query, and where its plan changed while the passes went on, both; `None` where no plan of it is
 /// known.
-#[must_use]
 pub fn of_run(report: &Report, query: &str, terminal: Terminal) -> Option<String> {
     let paint = Paint { color: terminal.color };
     let is_meant = |plan: &Plan| plan.query.eq_ignore_ascii_case(query);
@@ -64,7 +63,6 @@ fn where_run(report: &Report, series: &Series) -> String {
 }
 
 /// How the sides of a comparison ran a query, each with what the base has not.
-#[must_use]
 pub fn compared(base: &SidePlan, others: &[SidePlan], terminal: Terminal) -> String {
     let paint = Paint { color: terminal.color };
     let marks =

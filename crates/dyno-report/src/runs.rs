@@ -35,7 +35,6 @@ pub enum RunEnd {
 
 impl Filter {
     /// Whether the list shows this run.
-    #[must_use]
     pub fn fits(&self, run: &RunSummary) -> bool {
         let content = &run.content;
         let of_targets = |wanted: &str| {
@@ -74,14 +73,12 @@ fn ended(outcome: Option<Outcome>) -> RunEnd {
 }
 
 /// What stands in place of a table where runs are stored and none of them fits.
-#[must_use]
 pub fn none_fits(stored: usize) -> String {
     format!("no stored run fits; `dyno runs` lists all {}\n", format::count(stored as u64))
 }
 
 /// Draws a table with one line for each run, in the order given, a newline at the end. Columns that do not fit
 /// are left out, the least telling first; the figures are cut.
-#[must_use]
 pub fn render(runs: &[RunSummary], terminal: Terminal) -> String {
     if runs.is_empty() {
         return "no runs are stored yet; `dyno run` makes one\n".to_owned();

@@ -59,7 +59,6 @@ pub struct ServeOptions {
 }
 
 impl ServeOptions {
-    #[must_use]
     pub fn new(store: PathBuf, listen: &str) -> Self {
         let listen = listen.to_owned();
         Self { store, listen, token: None, stalled: STALLED, request: REQUEST, idle: IDLE }
@@ -151,31 +150,26 @@ async fn serve(
 }
 
 impl Server {
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// `http://127.0.0.1:7878/`, without any token.
-    #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}/", self.address)
     }
 
     /// The page of one run.
-    #[must_use]
     pub fn run_url(&self, run: &str) -> String {
         format!("{}?run={run}", self.url())
     }
 
     /// Readers that watch a run at this moment.
-    #[must_use]
     pub fn readers(&self) -> usize {
         self.run_cache.readers()
     }
 
     /// Documents and comparisons that were computed so far; other requests were answered from these.
-    #[must_use]
     pub fn documents_computed(&self) -> u64 {
         self.run_cache.documents_computed()
     }

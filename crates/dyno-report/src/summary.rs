@@ -28,7 +28,6 @@ const SAID_MAX: usize = 3;
 
 /// Draws the report as text, a newline at its end. No line is wider than the terminal but for the path of the
 /// report, which stays whole so that it can be copied.
-#[must_use]
 pub fn render(report: &Report, report_path: Option<&Path>, terminal: Terminal) -> String {
     let paint = Paint { color: terminal.color };
     let labels = report.series.iter().map(|series| series.name.as_str());
@@ -54,7 +53,6 @@ pub fn render(report: &Report, report_path: Option<&Path>, terminal: Terminal) -
 }
 
 /// Draws findings alone, with evidence and advice, the gravest first, a newline at the end.
-#[must_use]
 pub fn render_findings(findings: &[Finding], terminal: Terminal) -> String {
     let mut sheet = Sheet::new(terminal.width, Paint { color: terminal.color }, []);
     findings::in_full(findings, &mut sheet);

@@ -25,19 +25,16 @@ pub struct Terminal {
 
 impl Terminal {
     /// Standard output as it is now.
-    #[must_use]
     pub fn stdout() -> Self {
         Self::detect(&Term::stdout(), |name| std::env::var_os(name))
     }
 
     /// Standard error as it is now.
-    #[must_use]
     pub fn stderr() -> Self {
         Self::detect(&Term::stderr(), |name| std::env::var_os(name))
     }
 
     /// Text of a given width without colour, as for a file.
-    #[must_use]
     pub fn plain(width: usize) -> Self {
         Self { width: width.max(WIDTH_MIN), color: false, interactive: false }
     }

@@ -56,7 +56,6 @@ pub(crate) fn is_treacherous(character: char) -> bool {
 }
 
 /// Columns that a text takes, colour not counted.
-#[must_use]
 pub fn width(text: &str) -> usize {
     measure_text_width(text)
 }
@@ -246,7 +245,6 @@ impl Sheet {
 }
 
 /// Texts with a label each, wrapped, a newline at the end.
-#[must_use]
 pub fn labelled(texts: &[(&str, String)], terminal: Terminal) -> String {
     let labels = texts.iter().map(|(label, _)| *label);
     let mut sheet = Sheet::new(terminal.width, Paint { color: terminal.color }, labels);

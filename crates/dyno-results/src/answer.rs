@@ -46,7 +46,6 @@ impl Recorded {
     }
 
     /// The answer to a query of a series; where several series have queries of its name and none is called so, the first.
-    #[must_use]
     pub fn answer(&self, series: &str, query: &str) -> Option<&QueryAnswer> {
         let of_query = || self.answers.iter().filter(|answer| answer.answer.query == query);
         let found = of_query().find(|answer| answer.series == series).or_else(|| of_query().next());
@@ -134,7 +133,6 @@ impl Rows<'_> {
 
 /// In what the rows that were `found` differ from those that are `expected`, whatever their order; `None` where they do not, or
 /// where that cannot be told. Of answers of which only the first rows are known, the digests decide, or else those rows.
-#[must_use]
 pub fn difference(expected: &Rows<'_>, found: &Rows<'_>, tolerance: Tolerance) -> Option<String> {
     if expected.count != found.count {
         return Some(format!("it has {} rows instead of {}", found.count, expected.count));
@@ -193,7 +191,6 @@ pub enum Compared {
 }
 
 /// Compares two answers to one text.
-#[must_use]
 pub fn compare_stored(expected: &QueryAnswer, found: &QueryAnswer) -> Compared {
     let as_printed = |answer: &QueryAnswer| answer.columns.is_some();
     let tolerance = match as_printed(expected) && as_printed(found) {
@@ -207,7 +204,6 @@ pub fn compare_stored(expected: &QueryAnswer, found: &QueryAnswer) -> Compared {
 
 impl QueryAnswer {
     /// What is known of its rows.
-    #[must_use]
     pub fn rows(&self) -> Rows<'_> {
         let hash = u64::from_str_radix(&self.digest, 16).ok();
         // Earlier versions did not look for them.
@@ -222,7 +218,6 @@ impl QueryAnswer {
 
 /// Whether two answers can be compared: they are to the same question, as far as the values of their parameters tell, and what
 /// is known of their rows was computed alike.
-#[must_use]
 pub fn are_comparable(one: &QueryAnswer, other: &QueryAnswer) -> bool {
     let same_parameters =
         one.parameters.is_none() || other.parameters.is_none() || one.parameters == other.parameters;
@@ -233,7 +228,6 @@ pub fn are_comparable(one: &QueryAnswer, other: &QueryAnswer) -> bool {
 
 /// A value as it is compared and stored: without blanks around it, a time of day without zeros behind its seconds, a date without
 /// a time of zero.
-#[must_use]
 pub fn normal(value: &str) -> &str {
     let value = value.trim();
     let value = match has_fraction_of_second(value.as_bytes()) {
@@ -244,7 +238,6 @@ pub fn normal(value: &str) -> &str {
 }
 
 /// A value as it is kept: the beginning of one that is longer than [`VALUE_BYTES_MAX`], how long it is and a hash of all of it.
-#[must_use]
 pub fn shortened(value: &str) -> Cow<'_, str> {
     if value.len() <= VALUE_BYTES_MAX {
         return value.into();

@@ -99,7 +99,6 @@ pub struct Report {
 
 impl Report {
     /// Of a run before its first event. It stays incomplete until the run says how it has ended.
-    #[must_use]
     pub fn new() -> Self {
         let run = Run { reason: Some(NOT_FINISHED.to_owned()), ..Run::default() };
         Self { schema: SCHEMA, run, ..Self::default() }
@@ -182,19 +181,16 @@ impl Report {
         Self { quotes: crate::quote::of(&report), ..report }
     }
 
-    #[must_use]
     pub fn target(&self, name: &str) -> Option<&event::Target> {
         self.targets.iter().find(|target| target.name == name)
     }
 
     /// The server that a system is on; `None` where it was not described.
-    #[must_use]
     pub fn server(&self, system: &str) -> Option<&str> {
         self.target(system).map(|target| target.server.as_str())
     }
 
     /// Whether a finding bears on a system: it is of the system itself, of its server, or of the run.
-    #[must_use]
     pub fn bears_on(&self, subject: &event::Subject, system: &str) -> bool {
         subject.system.as_deref().is_none_or(|name| name == system)
             && subject.server.as_deref().is_none_or(|name| Some(name) == self.server(system))
@@ -217,7 +213,6 @@ impl Report {
     }
 
     /// `1 of 10 series (oltp_delete)`; `None` where all are invalid, or none is.
-    #[must_use]
     pub fn invalid_in_part(&self) -> Option<String> {
         let several = self.targets.len() > 1;
         let name = |series: &Series| match several {
@@ -230,27 +225,23 @@ impl Report {
     }
 
     /// Whether a series runs a script or a folder of queries of the user's, whose tables dyno does not make.
-    #[must_use]
     pub fn has_statements_of_the_user(&self, series: &Series) -> bool {
         let streams = self.run.resolved.phases.iter().flat_map(|phase| &phase.streams);
         streams.filter(|stream| stream.workload.as_ref() == Some(&series.workload)).any(StreamSpec::has_texts)
     }
 
     /// The machine of this role: `driver`, or the name of the target whose server runs on it.
-    #[must_use]
     pub fn host(&self, role: &str) -> Option<&event::Host> {
         self.hosts.iter().find(|host| host.roles.iter().any(|of| of == role))
     }
 
     /// The machine of a target's server: also the driver's, where they share it.
-    #[must_use]
     pub fn server_host(&self, target: &str) -> Option<&event::Host> {
         let shared = self.target(target).is_some_and(|target| target.same_host == Some(true));
         self.host(target).or_else(|| self.host("driver").filter(|_| shared))
     }
 
     /// The plan of a query of a series, taken before the passes or after them, by executing it or not.
-    #[must_use]
     pub fn plan(
         &self,
         series: &Series,
@@ -263,14 +254,12 @@ impl Report {
     }
 
     /// Of the data that a workload needs, as they were last.
-    #[must_use]
     pub fn scale(&self, target: &str, workload: &str) -> Option<f64> {
         let family = workload.split('/').next()?;
         self.data.iter().find(|data| data.target == target && data.workload == family)?.scale
     }
 
     /// How long a statement of a stage may take before it is cancelled, as its stream says it.
-    #[must_use]
     pub fn time_limit(&self, key: &event::StageKey) -> Option<Time> {
         let stream = |spec: &RunSpec| {
             let phase = spec.phases.get(key.phase as usize)?;
@@ -281,13 +270,11 @@ impl Report {
 
     /// The same, where a statement of the stage can have reached it within the load. A longer one may outlast the load instead,
     /// and is then cancelled behind it.
-    #[must_use]
     pub fn time_limit_within(&self, result: &StageResult) -> Option<Time> {
         let limit = self.time_limit(&result.stage.key)?;
         (limit.0 < OUTLASTS || limit.0.as_secs_f64() < result.seconds).then_some(limit)
     }
 
-    #[must_use]
     pub fn stage(&self, id: u32) -> Option<&StageResult> {
         self.stages.iter().find(|result| result.stage.id == id)
     }
@@ -372,7 +359,6 @@ impl Run {
     }
 
     /// The command as it can be pasted into a shell.
-    #[must_use]
     pub fn command_line(&self) -> String {
         words::command_line(&self.command)
     }
@@ -624,27 +610,23 @@ pub const SHORTFALL: f64 = 0.02;
 
 impl StageResult {
     /// Whether a rate was asked for, and as good as all of it ended.
-    #[must_use]
     pub fn met_its_rate(&self) -> bool {
         let asked = self.stage.rate_per_s().zip(self.throughput);
         asked.is_some_and(|(rate_per_s, throughput)| throughput.mean >= rate_per_s * (1.0 - SHORTFALL))
     }
 
     /// What was read while its load ran, by its key in `resources`.
-    #[must_use]
     pub fn reading(&self, key: &str) -> Option<f64> {
         self.resources.get(key).copied()
     }
 
     /// Of the time of all processors of the server's host, what was neither idle nor waiting for disks.
-    #[must_use]
     pub fn busy_share(&self) -> Option<f64> {
         Some(1.0 - self.reading("cpu_idle_share")? - self.reading("cpu_iowait_share").unwrap_or(0.0))
     }
 
     /// Of the bytes that the disk under the server's data moved, those of the server: of its control group, else of its own
     /// processes. `None` where that was not read, or nothing was moved.
-    #[must_use]
     pub fn server_disk_share(&self) -> Option<f64> {
         let moved = |whose: &str| {
             let read = |way: &str| self.reading(&format!("{whose}disk_{way}_bytes_per_s"));
@@ -656,7 +638,6 @@ impl StageResult {
     }
 
     /// What a user would see: the response time in an open loop or over a pool, else the service time.
-    #[must_use]
     pub fn latency(&self) -> Option<&Percentiles> {
         self.response.as_ref().or(self.service.as_ref())
     }
@@ -708,7 +689,6 @@ impl Totals {
     }
 
     /// Failed for good or of unknown outcome, those of the drain included.
-    #[must_use]
     pub fn bad_with_drain(&self) -> u64 {
         self.failed_with_drain + self.unknown_with_drain
     }
@@ -814,7 +794,6 @@ pub struct Percentiles {
 
 impl Percentiles {
     /// `None` where nothing was recorded.
-    #[must_use]
     pub fn of(latency: &Latency) -> Option<Self> {
         Some(Self {
             count: latency.count(),

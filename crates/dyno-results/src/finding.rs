@@ -102,7 +102,6 @@ impl Code {
     }
 
     /// `shared-host`
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         self.rule().name
     }
@@ -130,7 +129,6 @@ pub struct Finding {
 }
 
 impl Finding {
-    #[must_use]
     pub fn new(
         (code, severity): (Code, Severity),
         subject: Subject,
@@ -171,13 +169,11 @@ pub struct Subject {
 }
 
 impl Subject {
-    #[must_use]
     pub fn of_system(name: &str) -> Self {
         Self { system: Some(name.to_owned()), ..Self::named(name) }
     }
 
     /// Of all systems that are on a server.
-    #[must_use]
     pub fn of_server(name: &str) -> Self {
         Self { server: Some(name.to_owned()), ..Self::named(name) }
     }

@@ -6,7 +6,6 @@ pub const START: u64 = 0xcbf2_9ce4_8422_2325;
 pub const PRIME: u64 = 0x0000_0100_0000_01b3;
 
 /// The digest that follows `hash` behind these bytes.
-#[must_use]
 pub fn mixed(hash: u64, bytes: impl IntoIterator<Item = u8>) -> u64 {
     bytes.into_iter().fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
 }

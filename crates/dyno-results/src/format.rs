@@ -12,32 +12,27 @@ pub const UNKNOWN: &str = "–";
 pub const NOT_KNOWN: &str = "not known to within a factor of two";
 
 /// A whole number with separators, `5,000,000`.
-#[must_use]
 pub fn count(value: u64) -> String {
     grouped(value)
 }
 
 /// A count with its noun, which gets an `s` unless there is one of it: `1 client`, `3,000 clients`.
-#[must_use]
 pub fn counted(value: u64, noun: &str) -> String {
     let plural = if value == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", count(value))
 }
 
 /// `8 clients`, `1 client`
-#[must_use]
 pub fn clients(clients: u32) -> String {
     counted(u64::from(clients), "client")
 }
 
 /// `22 queries`, `1 query`
-#[must_use]
 pub fn queries(queries: usize) -> String {
     format!("{} {}", count(queries as u64), if queries == 1 { "query" } else { "queries" })
 }
 
 /// Three significant digits in at most six characters or so, for a table's cell: `4.21`, `850`, `85.3k`, `1.20M`.
-#[must_use]
 pub fn short(value: f64) -> String {
     if !value.is_finite() {
         return UNKNOWN.to_owned();
@@ -54,19 +49,16 @@ pub fn short(value: f64) -> String {
 }
 
 /// A figure that may be unknown, as [`short`].
-#[must_use]
 pub fn short_or_unknown(value: Option<f64>) -> String {
     value.map_or_else(|| UNKNOWN.to_owned(), short)
 }
 
 /// A count for a table's cell: exact below a thousand, then as [`short`].
-#[must_use]
 pub fn short_count(value: u64) -> String {
     if value < 1000 { value.to_string() } else { short(value as f64) }
 }
 
 /// A rate or a mean to the whole number, with decimals only where it is small: `84,912`, `42.5`, `4.21`.
-#[must_use]
 pub fn long(value: f64) -> String {
     if !value.is_finite() {
         return UNKNOWN.to_owned();
@@ -78,13 +70,11 @@ pub fn long(value: f64) -> String {
 }
 
 /// Throughput with its uncertainty: `84,912 TPS ±0.6%`; `84,912 TPS ± unknown` where nothing can be said of it.
-#[must_use]
 pub fn throughput(estimate: &Estimate) -> String {
     format!("{} TPS {}", long(estimate.mean), relative_error(estimate))
 }
 
 /// Half-width of an estimate's interval in percent of its mean: `±0.6%`.
-#[must_use]
 pub fn relative_error(estimate: &Estimate) -> String {
     estimate
         .half_width
@@ -92,7 +82,6 @@ pub fn relative_error(estimate: &Estimate) -> String {
 }
 
 /// A half-width in percent of its figure: `±0.6%`, or that it says next to nothing.
-#[must_use]
 pub fn relative(mean: f64, half_width: f64) -> String {
     let percent = (half_width / mean * 100.0).abs();
     match percent {
@@ -105,7 +94,6 @@ pub fn relative(mean: f64, half_width: f64) -> String {
 }
 
 /// A latency given in microseconds: `90 µs`, `1.1 ms`, `12 ms`, `2.5 s`.
-#[must_use]
 pub fn latency_us(us: f64) -> String {
     if !us.is_finite() {
         return UNKNOWN.to_owned();
@@ -123,13 +111,11 @@ pub fn latency_us(us: f64) -> String {
 }
 
 /// A latency that may be unknown.
-#[must_use]
 pub fn latency_us_or_unknown(us: Option<f64>) -> String {
     us.map_or_else(|| UNKNOWN.to_owned(), latency_us)
 }
 
 /// A duration given in seconds: `0.3 s`, `4.1 s`, `45 s`, `2 min 41 s`, `3 h 5 min`.
-#[must_use]
 pub fn duration_s(seconds: f64) -> String {
     if !seconds.is_finite() {
         return UNKNOWN.to_owned();
@@ -158,7 +144,6 @@ pub fn duration_s(seconds: f64) -> String {
 }
 
 /// A size in powers of 1024, as servers and kernels count: `760 MiB`, `23.5 GiB`.
-#[must_use]
 pub fn bytes(value: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if value < 1024 {
@@ -176,7 +161,6 @@ pub fn bytes(value: u64) -> String {
 }
 
 /// A mean or a rate of bytes, which need not be whole: `0.4 B`, `78 B`, `8.2 KiB`.
-#[must_use]
 pub fn bytes_mean(value: f64) -> String {
     if !value.is_finite() || value < 0.0 {
         UNKNOWN.to_owned()
@@ -189,7 +173,6 @@ pub fn bytes_mean(value: f64) -> String {
 }
 
 /// A share from 0 to 1 in percent: `34%`, `4.5%`, `0.37%`, `<0.01%`.
-#[must_use]
 pub fn share(value: f64) -> String {
     let percent = value * 100.0;
     if !percent.is_finite() {
@@ -207,7 +190,6 @@ pub fn share(value: f64) -> String {
 }
 
 /// A number of processors, whole where it is whole: `2`, `0.5`, `1.4`.
-#[must_use]
 pub fn cores(value: f64) -> String {
     if !value.is_finite() {
         UNKNOWN.to_owned()
@@ -220,7 +202,6 @@ pub fn cores(value: f64) -> String {
 }
 
 /// How many times as fast, in two digits: `0.25`, `4.5`, `26`.
-#[must_use]
 pub fn times(value: f64) -> String {
     let decimals = match value {
         _ if !value.is_finite() => return UNKNOWN.to_owned(),
@@ -233,7 +214,6 @@ pub fn times(value: f64) -> String {
 }
 
 /// Scale factors and rates as the user typed them: `50`, `0.1`, `5,000`.
-#[must_use]
 pub fn plain(value: f64) -> String {
     if !value.is_finite() {
         UNKNOWN.to_owned()
@@ -271,7 +251,6 @@ fn two_digits(value: f64) -> String {
 }
 
 /// Puts a comma before every third digit of the whole part of a decimal number: `-21,747`, `1,234.5`.
-#[must_use]
 pub fn grouped(number: impl ToString + Copy) -> String {
     let number = number.to_string();
     let (sign, rest) = number.strip_prefix('-').map_or(("", number.as_str()), |rest| ("-", rest));

@@ -87,14 +87,12 @@ const JUDGES: &[(When, Judge)] = &[
 ];
 
 /// Findings of a run that goes on, the gravest first: what only its end can tell is left out.
-#[must_use]
 pub fn judge_so_far(report: &Report) -> Vec<Finding> {
     by(JUDGES.iter().filter(|(when, _)| *when == Always), report)
 }
 
 /// All findings of a run, the gravest first. Findings that the report already holds play no part. A run that is
 /// about to end is judged by its [`report_ending`](crate::fold::Fold::report_ending): otherwise it counts as killed.
-#[must_use]
 pub fn judge(report: &Report) -> Vec<Finding> {
     by(JUDGES.iter(), report)
 }

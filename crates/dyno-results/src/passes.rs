@@ -167,7 +167,6 @@ pub(crate) fn of(series: &Series, stages: &[StageResult], known: &Report) -> Opt
 /// The queries of query sets that ended well in no stage of a run, by target: `q2 and q3 of queries never ended well on pg`. `None`
 /// where all did, and where nothing did. One that was cancelled at the time limit has told what it takes, a load that a time ends
 /// need not reach all, and fixed work tells what it did not do itself.
-#[must_use]
 pub fn not_done(report: &Report) -> Option<String> {
     let has_done = report.stages.iter().any(|result| result.totals.done_with_drain > 0);
     let of_series = |series: &Series| {

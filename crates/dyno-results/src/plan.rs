@@ -76,7 +76,6 @@ pub struct PlanNode {
 
 impl PlanNode {
     /// `Index Scan on lineitem using lineitem_fk1`
-    #[must_use]
     pub fn label(&self) -> String {
         let on = self.object.as_ref().map(|object| format!(" on {object}")).unwrap_or_default();
         let using = self.index.as_ref().map(|index| format!(" using {index}")).unwrap_or_default();
@@ -126,7 +125,6 @@ pub fn mark_rows_off(nodes: &mut [PlanNode]) {
 
 impl Plan {
     /// What is compared of it: a line for each step, or of a text its words without numbers. With the depth of each.
-    #[must_use]
     pub fn lines(&self) -> Vec<(u32, String)> {
         if !self.nodes.is_empty() {
             return self.nodes.iter().take(LINES_MAX).map(|node| (node.depth, node.label())).collect();
@@ -136,14 +134,12 @@ impl Plan {
     }
 
     /// Parallel workers that its execution launched; `None` where it was not executed, or where its product does not tell steps.
-    #[must_use]
     pub fn workers(&self) -> Option<u32> {
         let launched = self.nodes.iter().filter_map(|node| node.workers).fold(0, u32::saturating_add);
         (self.executed && !self.nodes.is_empty()).then_some(launched)
     }
 
     /// A digest of its shape; `None` where there is no plan.
-    #[must_use]
     pub fn shape(&self) -> Option<String> {
         let lines = self.lines();
         let bytes =
@@ -173,7 +169,6 @@ pub struct PlanDifference {
 }
 
 /// In what two plans differ; `None` where their shapes are the same or cannot be compared.
-#[must_use]
 pub fn difference(one: &Plan, other: &Plan) -> Option<PlanDifference> {
     let (ours, theirs) = (one.lines(), other.lines());
     if !one.is_like(other) || ours == theirs {
@@ -216,7 +211,6 @@ pub enum FirstDifference {
 }
 
 /// The first step of each of two plans that the other has not; `None` as in [`difference`].
-#[must_use]
 pub fn first_difference(one: &Plan, other: &Plan) -> Option<FirstDifference> {
     let PlanDifference { marks: [ours, theirs], is_order } = difference(one, other)?;
     let first = |plan: &Plan, differs: &[bool]| {
@@ -232,7 +226,6 @@ pub fn first_difference(one: &Plan, other: &Plan) -> Option<FirstDifference> {
 }
 
 /// Indexes that each of two plans uses and the other does not, by their names, in the order of their steps.
-#[must_use]
 pub fn indexes_of_one(one: &Plan, other: &Plan) -> [Vec<String>; 2] {
     let used = |plan: &Plan| {
         distinct(plan.nodes.iter().filter_map(|node| Some(index_name(node.index.as_ref()?).to_owned())))

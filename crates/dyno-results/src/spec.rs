@@ -122,7 +122,6 @@ pub struct RunSpec {
 
 impl RunSpec {
     /// The run of another program's command line: one stream, and what only that program knows.
-    #[must_use]
     pub fn of_front_end(program: &str, options: Value, stream: StreamSpec) -> Self {
         let options = if let Value::Object(options) = options { options } else { Map::new() };
         // A load beyond what a specification takes is in the program's options alone.
@@ -313,7 +312,6 @@ pub struct StreamSpec {
 
 impl StreamSpec {
     /// Whether it runs texts of the user's own, which are here.
-    #[must_use]
     pub fn has_texts(&self) -> bool {
         self.script.is_some() || !self.queries.is_empty()
     }
@@ -364,7 +362,6 @@ pub enum Protocol {
 
 impl Protocol {
     /// `prepared`
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Simple => "simple",
@@ -389,7 +386,6 @@ pub enum PollerChoice {
 
 impl PollerChoice {
     /// `epoll`
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -399,7 +395,6 @@ impl PollerChoice {
     }
 
     /// The one of this name.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         [Self::Auto, Self::Epoll, Self::Uring].into_iter().find(|poller| poller.name() == name)
     }

@@ -94,7 +94,6 @@ pub fn directives<'t>(text: &'t str, syntax: Syntax) -> impl Iterator<Item = &'t
 
 /// The statements of a text with their comments, without the semicolons between them. What has nothing but comments is none. A
 /// semicolon in brackets or in the body of a function, a trigger or a `BEGIN NOT ATOMIC` ends nothing.
-#[must_use]
 pub fn statements(text: &str, syntax: Syntax) -> Vec<&str> {
     let (mut found, mut block, mut says) = (Vec::new(), Block::default(), false);
     let (mut from, mut at) = (0, 0);
@@ -126,7 +125,6 @@ pub fn statements(text: &str, syntax: Syntax) -> Vec<&str> {
 }
 
 /// A text without the blanks and comments that it begins with.
-#[must_use]
 pub fn behind_comments(text: &str, syntax: Syntax) -> &str {
     let mut at = 0;
     for (piece, part) in pieces(text, syntax) {
@@ -143,13 +141,11 @@ pub fn behind_comments(text: &str, syntax: Syntax) -> &str {
 }
 
 /// A comment that the server reads.
-#[must_use]
 pub fn is_hint(comment: &str) -> bool {
     comment.starts_with("/*+") || comment.starts_with("/*!")
 }
 
 /// The pieces of a text, read so that its quotes end if there is such a reading.
-#[must_use]
 pub fn readable_pieces(text: &str, syntax: Syntax) -> Vec<(Piece, &str)> {
     let own = pieces(text, syntax);
     if !never_ends(&own) {
@@ -160,13 +156,11 @@ pub fn readable_pieces(text: &str, syntax: Syntax) -> Vec<(Piece, &str)> {
 }
 
 /// Whether the last quotes do not end.
-#[must_use]
 pub fn never_ends(pieces: &[(Piece, &str)]) -> bool {
     pieces.last().is_some_and(|(piece, text)| *piece == Piece::Quoted && !is_closed(text))
 }
 
 /// Cuts a text into its pieces.
-#[must_use]
 pub fn pieces(text: &str, syntax: Syntax) -> Vec<(Piece, &str)> {
     let mut found: Vec<(Piece, &str)> = Vec::new();
     let (mut begun, mut at) = (0, 0);

@@ -67,7 +67,6 @@ impl Store {
         Ok(Self { path: path.to_owned(), lock_timeout, connection })
     }
 
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -213,19 +212,16 @@ pub struct RunWriter {
 
 impl RunWriter {
     /// The run's name, unique in the store.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The store that it is written to.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// What all its events come to.
-    #[must_use]
     pub fn fold(&self) -> &Fold {
         &self.fold
     }

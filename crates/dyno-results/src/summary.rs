@@ -142,7 +142,6 @@ impl Doubts {
     }
 
     /// `1 of 10 series`; `None` where all are invalid, or none is.
-    #[must_use]
     pub fn invalid_in_part(&self) -> Option<String> {
         let in_part = (1..self.series).contains(&self.series_invalid);
         in_part.then(|| format!("{} of {} series", self.series_invalid, self.series))

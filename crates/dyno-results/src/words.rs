@@ -11,7 +11,6 @@ pub(crate) fn command_line(words: &[String]) -> String {
 }
 
 /// Each once, in the order in which they first come.
-#[must_use]
 pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut all = Vec::new();
     for item in items {
@@ -35,7 +34,6 @@ pub(crate) fn first_few(items: &[String]) -> String {
 }
 
 /// `fsync, synchronous_commit and full_page_writes`
-#[must_use]
 pub fn list<T: AsRef<str>>(items: &[T]) -> String {
     match items {
         [] => String::new(),

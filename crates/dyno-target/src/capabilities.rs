@@ -70,7 +70,6 @@ impl Capabilities {
 }
 
 impl Target {
-    #[must_use]
     pub fn capabilities(&self) -> Capabilities {
         match self {
             Self::Postgres(_) => Capabilities::POSTGRESQL,

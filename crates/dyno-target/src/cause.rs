@@ -49,7 +49,6 @@ pub const FILE_MOVED: &str = "the file was renamed, replaced or removed while it
 
 impl Cause {
     /// `None` for an error of which nothing further is known.
-    #[must_use]
     pub fn of(error: &ServerError) -> Option<Self> {
         match error {
             ServerError::Postgres(error) => Self::of_state(error.code.as_str()),
@@ -109,7 +108,6 @@ impl Cause {
 
 /// Whether a server that says so to a bulk load would take the same rows by INSERT: it knows no such load, or does not
 /// allow it by its version, a setting, the client's options, or the user's rights.
-#[must_use]
 pub fn refuses_bulk_load(error: &ServerError) -> bool {
     match error.number() {
         Some(number) => matches!(number, 1148 | 3948 | 2068 | 4166 | 1227 | 1235 | 1064 | 1047),

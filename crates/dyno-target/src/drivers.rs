@@ -71,7 +71,6 @@ pub(crate) fn cause(error: &DriverError) -> Option<Cause> {
 }
 
 /// Whether a text begins as the name of a target does that has a driver.
-#[must_use]
 pub fn is_address(text: &str) -> bool {
     text.split_once(':').is_some_and(|(scheme, _)| schemes().any(|it| it.eq_ignore_ascii_case(scheme)))
 }

@@ -28,7 +28,6 @@ pub fn request() {
 }
 
 /// Whether the user wants to stop.
-#[must_use]
 pub fn is_requested() -> bool {
     REQUESTED.get().is_some()
 }
@@ -56,7 +55,6 @@ pub(crate) fn deadline_behind() -> Option<Instant> {
 }
 
 /// Sleeps, and wakes up when the user wants to stop; true where it was not for that.
-#[must_use]
 pub fn sleep(time: Duration) -> bool {
     let began = Instant::now();
     loop {

@@ -57,12 +57,10 @@ impl Target {
     }
 
     /// Whether it is reached by MySQL's protocol.
-    #[must_use]
     pub fn is_mysql(&self) -> bool {
         matches!(self, Self::MySql(_))
     }
 
-    #[must_use]
     pub fn user(&self) -> &str {
         match self {
             Self::Postgres(settings) => settings.user(),
@@ -72,7 +70,6 @@ impl Target {
     }
 
     /// Empty where none is named, which only MySQL knows.
-    #[must_use]
     pub fn database(&self) -> &str {
         match self {
             Self::Postgres(settings) => settings.database(),
@@ -102,7 +99,6 @@ impl Target {
     }
 
     /// Every password that a server may be sent.
-    #[must_use]
     pub fn passwords(&self) -> Vec<&Password> {
         match self {
             Self::Postgres(settings) => settings.passwords().collect(),
@@ -112,7 +108,6 @@ impl Target {
     }
 
     /// How long connecting and logging in may take at each address; `None` for as long as it takes.
-    #[must_use]
     pub fn connect_timeout(&self) -> Option<Duration> {
         match self {
             Self::Postgres(settings) => settings.connect_timeout(),
@@ -122,7 +117,6 @@ impl Target {
     }
 
     /// What the user should know of and is no error: a file that was ignored.
-    #[must_use]
     pub fn warnings(&self) -> &[String] {
         match self {
             Self::Postgres(settings) => settings.warnings(),
@@ -132,7 +126,6 @@ impl Target {
     }
 
     /// The target as a URL that can be named again, without the password.
-    #[must_use]
     pub fn url(&self) -> String {
         match self {
             Self::Postgres(settings) => settings.url(),

@@ -56,13 +56,11 @@ pub enum Wire {
 }
 
 impl Wire {
-    #[must_use]
     pub fn is_mysql(self) -> bool {
         matches!(self, Self::MySql(_))
     }
 
     /// The one of [`Login::parameters`] by which the server shows what a session is for.
-    #[must_use]
     pub fn name_parameter(self) -> &'static str {
         if self.is_mysql() { "program_name" } else { "application_name" }
     }
@@ -112,13 +110,11 @@ pub enum ChannelBinding {
 pub struct Password(String);
 
 impl Password {
-    #[must_use]
     pub fn new(text: String) -> Self {
         Self(text)
     }
 
     /// The password itself, for the authentication exchange and nothing else.
-    #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -37,13 +37,11 @@ impl Link {
         matches!(self, Self::Tls(session) if !session.is_handshaking())
     }
 
-    #[must_use]
     pub fn is_plain(&self) -> bool {
         matches!(self, Self::Plain)
     }
 
     /// `"TLSv1.3"` or `"TLSv1.2"`; `None` without TLS or before it was agreed.
-    #[must_use]
     pub fn tls_version(&self) -> Option<&'static str> {
         let Self::Tls(session) = self else { return None };
         match session.protocol_version()? {

@@ -39,7 +39,6 @@ pub enum Field<'a> {
 impl Row<'_> {
     /// The number of columns.
     #[inline]
-    #[must_use]
     pub fn columns(&self) -> usize {
         match self.0 {
             Encoded::Postgres(row) => row.len(),

@@ -88,7 +88,6 @@ pub enum DriverErrorKind {
 
 impl ServerError {
     /// The server's own words.
-    #[must_use]
     pub fn message(&self) -> &str {
         match self {
             Self::Postgres(error) => &error.message,
@@ -98,7 +97,6 @@ impl ServerError {
     }
 
     /// MySQL gives the same SQLSTATE to many errors; its [`number`](Self::number) tells them apart. Drivers have none.
-    #[must_use]
     pub fn state(&self) -> SqlState {
         match self {
             Self::Postgres(error) => error.code,
@@ -108,7 +106,6 @@ impl ServerError {
     }
 
     /// MySQL's number of the error.
-    #[must_use]
     pub fn number(&self) -> Option<u16> {
         match self {
             Self::MySql(error) => Some(error.number),
@@ -117,7 +114,6 @@ impl ServerError {
     }
 
     /// What people look an error up by.
-    #[must_use]
     pub fn code(&self) -> ServerErrorCode {
         match self {
             Self::Postgres(error) => ServerErrorCode::SqlState(error.code),
@@ -127,7 +123,6 @@ impl ServerError {
     }
 
     /// Whether the server closes the connection after it.
-    #[must_use]
     pub fn ends_session(&self) -> bool {
         match self {
             Self::Postgres(error) => error.ends_session(),
@@ -137,7 +132,6 @@ impl ServerError {
     }
 
     /// Whether another try of the same transaction may succeed, as after a deadlock.
-    #[must_use]
     pub fn asks_for_retry(&self) -> bool {
         match self {
             Self::Postgres(error) => RETRIED.contains(&error.code.as_str()),
@@ -147,13 +141,11 @@ impl ServerError {
     }
 
     /// Whether a change of the schema was not begun because another session was changing it, and may be sent again.
-    #[must_use]
     pub fn is_schema_busy(&self) -> bool {
         matches!(self, Self::MySql(error) if error.number == SCHEMA_TRY_AGAIN)
     }
 
     /// Whether the statement was stopped because somebody asked for that.
-    #[must_use]
     pub fn is_cancellation(&self) -> bool {
         match self {
             Self::Postgres(error) => error.code == CANCELLED,
@@ -163,19 +155,16 @@ impl ServerError {
     }
 
     /// Whether a commit that it answers may have been done. What ends the session always leaves that open.
-    #[must_use]
     pub fn leaves_commit_unknown(&self) -> bool {
         self.postgres().is_some_and(|error| UNKNOWN.contains(&error.code.as_str()))
     }
 
     /// Whether the server has rolled the whole transaction back with it, and its status does not say so.
-    #[must_use]
     pub fn rolls_back(&self) -> bool {
         self.number() == Some(MYSQL_DEADLOCK)
     }
 
     /// All that PostgreSQL told, if it was PostgreSQL.
-    #[must_use]
     pub fn postgres(&self) -> Option<&pg::error::PostgresError> {
         match self {
             Self::Postgres(error) => Some(error),

@@ -19,7 +19,6 @@ fn is_space_character(character: char) -> bool {
     u8::try_from(character).is_ok_and(is_space)
 }
 
-#[must_use]
 pub fn without_spaces_before(text: &str) -> &str {
     text.trim_start_matches(is_space_character)
 }
@@ -49,7 +48,6 @@ pub(crate) fn integer(text: &str) -> Result<i64, NumberError> {
 
 /// C's `strtol`: the integer that the text begins with behind spaces, the nearest there is if it is too large, and what
 /// follows it. Without any digit nothing is read, not even the spaces.
-#[must_use]
 pub fn leading_integer(text: &str) -> (Option<i64>, &str) {
     let trimmed = without_spaces_before(text);
     let (negative, digits) = split_sign(trimmed);
@@ -69,7 +67,6 @@ pub(crate) fn leading_int(text: &[u8]) -> i32 {
 
 /// C's `atof`, but for words and fractions of hexadecimal numbers: the number that the text begins with, `10`, `1.5e6`
 /// or `0x10`; zero where it begins with none.
-#[must_use]
 pub fn leading_number(text: &str) -> f64 {
     let (negative, digits) = split_sign(without_spaces_before(text));
     let size = if let Some(hex) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {

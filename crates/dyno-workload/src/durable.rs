@@ -73,7 +73,6 @@ fn keeps_nothing(first: &str, second: &str) -> bool {
 
 /// Whether a text of one statement or several changes no data, as far as its words tell: what a function does that it calls is not
 /// known.
-#[must_use]
 pub(crate) fn only_reads(text: &str) -> bool {
     statements(text).iter().all(|statement| {
         let [first, second] = words(statement);

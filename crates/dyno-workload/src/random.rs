@@ -12,7 +12,6 @@ pub struct Random(Xoshiro256PlusPlus);
 
 impl Random {
     /// The stream of `client` in a run with `seed`.
-    #[must_use]
     pub fn of_client(seed: u64, client: u32) -> Self {
         // Mixed before seeding: seeds that differ by a small sum would give streams that share parts of their state.
         Self(Xoshiro256PlusPlus::seed_from_u64(mix(seed ^ mix(u64::from(client) + 1))))

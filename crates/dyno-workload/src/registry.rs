@@ -33,7 +33,6 @@ pub struct Selection {
 
 impl Selection {
     /// The workloads' names: `tpcb/select-only`.
-    #[must_use]
     pub fn workloads(&self) -> &[&'static str] {
         &self.workloads
     }
@@ -65,25 +64,21 @@ impl Selection {
     }
 
     /// The family itself, as a list shows it.
-    #[must_use]
     pub fn family(&self) -> Listed {
         self.family.listed()
     }
 
     /// The options of the workloads' family.
-    #[must_use]
     pub fn options(&self) -> Vec<clap::Arg> {
         self.family.options()
     }
 
     /// Options of a run that are for such workloads.
-    #[must_use]
     pub fn further(&self) -> &'static [&'static str] {
         self.family.further()
     }
 
     /// Of these options those of the workloads' family.
-    #[must_use]
     pub fn own(&self, options: DataOptions) -> DataOptions {
         options.only(self.family.name())
     }
@@ -127,20 +122,17 @@ fn enumerated(mut names: Vec<String>) -> String {
 }
 
 /// All workloads, each family before its own.
-#[must_use]
 pub fn workloads() -> Vec<Listed> {
     names().into_iter().map(|name| name.listed).collect()
 }
 
 /// The family that is run on these targets where none is named.
-#[must_use]
 pub fn usual(targets: &[Capabilities]) -> &'static str {
     let runs = |family: &&&dyn Registered| targets.iter().all(|target| family.runs_on(target));
     FAMILIES.iter().find(runs).or(FAMILIES.first()).map_or("", |family| family.name())
 }
 
 /// Whether a workload's name is that of a folder of queries: it is a path, or there is a folder of this name and no workload.
-#[must_use]
 pub fn is_folder(workload: &str) -> bool {
     let begins = ["/", "./", "../"].iter().any(|start| workload.starts_with(start));
     let is_workload = || !matches!(find(workload), Err(UnknownWorkload::NoSuch { .. }));
@@ -228,7 +220,6 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
 
 /// How like a name is to what was typed, 0 to 1: the whole of it, or its last part where only that was typed. A single letter is like
 /// whatever has it.
-#[must_use]
 pub fn likeness(typed: &str, name: &str) -> f64 {
     let whole = strsim::jaro_winkler(typed, name);
     match name.rsplit_once('/') {
@@ -270,7 +261,6 @@ pub enum CannotRun {
 
 impl CannotRun {
     /// What to do instead, where the message does not say so.
-    #[must_use]
     pub fn help(&self) -> Option<String> {
         let Self::Elsewhere { target, .. } = self else { return None };
         let mut families = FAMILIES.iter().filter(|family| family.runs_on(target));

@@ -83,7 +83,6 @@ fn what_to_do(Undefined { name, nearest, later, .. }: &Undefined) -> String {
 
 impl SqlScript {
     /// Whether a workload's name is that of a file of SQL.
-    #[must_use]
     pub fn is_named(workload: &str) -> bool {
         std::path::Path::new(workload)
             .extension()
@@ -126,18 +125,15 @@ impl SqlScript {
     }
 
     /// The values that no command uses, by name.
-    #[must_use]
     pub fn unused(&self) -> &[String] {
         &self.unused
     }
 
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// Whether it may change data, as far as its words tell: what a function does that it calls is not known.
-    #[must_use]
     pub fn writes(&self) -> bool {
         let mut names = Names::new();
         let Ok(script) = parse(&self.name, self.text.as_bytes(), Protocol::Simple, &mut names) else {

@@ -99,7 +99,6 @@ impl Digest {
     /// Whether two answers of as many rows are the same, as far as this tells; `None` where it does not tell, because
     /// they are of different forms, because one has decimals in a column in which the other has none, or because of late decimals or
     /// texts that their kinds keep differently.
-    #[must_use]
     pub fn is_like(&self, other: &Self) -> Option<bool> {
         let with_decimals = |digest: &Self| digest.columns.iter().map(Option::is_some).collect::<Vec<_>>();
         let mut are_plain = true;
@@ -234,7 +233,6 @@ pub struct Digester {
 
 impl Digester {
     /// Begins with the first rows of an answer, which tell the columns that have decimals.
-    #[must_use]
     pub fn begin(rows: &[Vec<String>], kinds: &[Kind]) -> Self {
         let columns = rows.first().map_or(kinds.len(), Vec::len);
         let values = |column: usize| rows.iter().filter_map(move |row| row.get(column));
@@ -315,7 +313,6 @@ impl Digester {
     }
 
     /// Of the rows that have ended.
-    #[must_use]
     pub fn digest(&self) -> &Digest {
         &self.digest
     }

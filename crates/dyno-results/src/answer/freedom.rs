@@ -78,7 +78,6 @@ fn answering(sql: &str) -> Vec<Token<'_>> {
 
 impl Freedom {
     /// What a query leaves open.
-    #[must_use]
     pub fn of(sql: &str) -> Self {
         let mut found = Self::default();
         let said: Vec<&str> = directives(sql, Syntax::ANY).collect();
@@ -178,7 +177,6 @@ impl Freedom {
 
     /// Why two answers that differ may both be right: the text leaves open what they differ in, and they agree in everything else, as
     /// far as they are kept. `None` where they do not, or where that cannot be told.
-    #[must_use]
     pub fn explains(&self, one: &Rows<'_>, other: &Rows<'_>) -> Option<String> {
         // Where rows of the same data tie on the one side, they do on the other.
         let may_tie = !one.no_ties && !other.no_ties;

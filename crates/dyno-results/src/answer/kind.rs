@@ -43,7 +43,6 @@ pub enum Kind {
 
 impl Kind {
     /// Whether it is a number.
-    #[must_use]
     pub fn is_number(self) -> bool {
         self.is_exact_number() || self == Self::Float
     }
@@ -69,7 +68,6 @@ impl Kind {
     }
 
     /// A value that is not NULL, as it is kept and as it is in the digest.
-    #[must_use]
     pub fn keep(self, value: &[u8]) -> Cow<'_, str> {
         let whole = match self {
             Self::Binary => binary(value),

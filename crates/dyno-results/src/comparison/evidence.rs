@@ -21,7 +21,6 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    #[must_use]
     pub fn report(&self) -> &Report {
         &self.report
     }
@@ -53,7 +52,6 @@ pub struct Gathering {
 }
 
 impl Gathering {
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -77,7 +75,6 @@ impl Gathering {
     }
 
     /// The evidence, its findings those of this version's rules.
-    #[must_use]
     pub fn finish(mut self) -> Evidence {
         let unfinished: Vec<u32> = self.under_way.keys().copied().collect();
         unfinished.into_iter().for_each(|stage| self.reduce(stage));

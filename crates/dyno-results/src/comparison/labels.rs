@@ -15,7 +15,6 @@ pub(super) enum Counted {
 
 impl FigureRow {
     /// A row under the names of its key.
-    #[must_use]
     pub fn new(key: &'static str, unit: &'static str, better: Better, cells: Vec<Cell>) -> Self {
         let (label, short_label) = labels(key);
         let (label, short_label) = (label.to_owned(), short_label.to_owned());

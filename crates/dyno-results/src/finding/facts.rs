@@ -57,7 +57,6 @@ pub enum FactUnit {
 pub struct Facts(pub Vec<Fact>);
 
 impl Facts {
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

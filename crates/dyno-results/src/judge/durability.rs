@@ -134,7 +134,6 @@ fn severity(report: &Report, target: &Target) -> Severity {
 }
 
 /// Whether it is known of all that is measured on a system that it changes nothing.
-#[must_use]
 pub fn only_reads(report: &Report, system: &str) -> bool {
     let headlines = headlines(report);
     let mut of_target = headlines.iter().filter(|(series, _)| series.target == system);

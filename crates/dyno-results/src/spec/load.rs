@@ -134,7 +134,6 @@ pub enum End {
 
 impl Arrivals {
     /// Whether the rate changes while a stage runs.
-    #[must_use]
     pub fn is_ramp(self) -> bool {
         matches!(self, Self::Open { rate_per_s, rate_end_per_s, .. } if rate_per_s.to_bits() != rate_end_per_s.to_bits())
     }
@@ -187,7 +186,6 @@ impl LoadSpec {
     }
 
     /// One client that does so many transactions.
-    #[must_use]
     pub fn of_one_client(transactions: u64) -> Self {
         let clients = Some(Clients::Ladder(vec![1]));
         Self { clients, transactions: Some(transactions), ..Self::default() }
@@ -224,14 +222,12 @@ impl LoadSpec {
     }
 
     /// Whether it is one number of clients, neither stepped up to nor held.
-    #[must_use]
     pub fn is_steady(&self) -> bool {
         let one = matches!(&self.clients, Some(Clients::Ladder(rungs)) if rungs.len() == 1);
         one && self.step.is_none() && self.hold.is_none()
     }
 
     /// The load of a course. Read again, it is the same course.
-    #[must_use]
     pub fn of(course: &Course) -> Self {
         let pause = |time: &Duration| (!time.is_zero()).then_some(Time(*time));
         match course {
@@ -410,7 +406,6 @@ impl LoadSpec {
 
 impl Course {
     /// Whether clients or rate change while its one stage runs.
-    #[must_use]
     pub fn changes_in_its_stage(&self) -> bool {
         match self {
             Self::Fixed { clients, clients_end, arrivals, .. } => {
@@ -421,7 +416,6 @@ impl Course {
     }
 
     /// Whether there is a stage of steady load from which the headline comes.
-    #[must_use]
     pub fn has_hold(&self) -> bool {
         match self {
             Self::Ladder { .. } | Self::Fixed { .. } => true,
@@ -430,7 +424,6 @@ impl Course {
     }
 
     /// The most clients that are named; `None` where that is open.
-    #[must_use]
     pub fn clients_named(&self) -> Option<u32> {
         match self {
             Self::Ladder { rungs: Rungs::Listed(rungs), .. } => rungs.last().copied(),
@@ -445,7 +438,6 @@ impl Course {
     }
 
     /// Whether it lasts as long as the loads beside it.
-    #[must_use]
     pub fn ends_with_others(&self) -> bool {
         matches!(self, Self::Fixed { end: End::WithOthers, .. })
     }
@@ -458,7 +450,6 @@ impl Course {
     }
 
     /// Whether its rate says when transactions begin.
-    #[must_use]
     pub fn is_open(&self) -> bool {
         match self {
             Self::Ladder { .. } => false,

@@ -42,25 +42,21 @@ impl Default for Segment {
 
 impl Segment {
     /// That of generator `generator`, counted from 0, of so many; `None` if there are not as many.
-    #[must_use]
     pub fn new(generator: u32, generators: u32) -> Option<Self> {
         (generator < generators).then_some(Self { generator, generators })
     }
 
     /// From 0.
-    #[must_use]
     pub fn generator(self) -> u32 {
         self.generator
     }
 
     /// How many generators there are.
-    #[must_use]
     pub fn generators(self) -> u32 {
         self.generators
     }
 
     /// How many of so many this generator has: every `generators`th, its own first.
-    #[must_use]
     pub fn of(self, count: u64) -> u64 {
         count.saturating_sub(u64::from(self.generator)).div_ceil(u64::from(self.generators))
     }
@@ -68,25 +64,21 @@ impl Segment {
 
 impl StageOrder {
     /// As many clients from the beginning to the end.
-    #[must_use]
     pub fn new(kind: StageKind, clients: u32, arrivals: Arrivals, end: End) -> Self {
         Self { stage: 0, kind, clients, clients_end: clients, arrivals, end, transactions_max: None }
     }
 
     /// A hold of a closed loop whose clients do not pause.
-    #[must_use]
     pub fn closed(clients: u32, end: End) -> Self {
         Self::new(StageKind::Hold, clients, Arrivals::Closed { think_time: Duration::ZERO }, end)
     }
 
     /// The most clients active at any time.
-    #[must_use]
     pub fn clients_max(&self) -> u32 {
         self.clients.max(self.clients_end)
     }
 
     /// `None` where a count ends it, or what runs beside it.
-    #[must_use]
     pub fn duration_ns(&self) -> Option<u64> {
         match self.end {
             End::Duration(duration) => Some(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)),
@@ -95,7 +87,6 @@ impl StageOrder {
     }
 
     /// How many clients are to be active `elapsed_ns` after the start.
-    #[must_use]
     pub fn clients_at(&self, elapsed_ns: u64) -> u32 {
         let Some(duration_ns) = self.duration_ns().filter(|ns| *ns > 0) else { return self.clients };
         let (from, to) = (f64::from(self.clients), f64::from(self.clients_end));

@@ -25,7 +25,6 @@ pub struct Time(pub Duration);
 
 impl Time {
     /// Seconds of a unit, as it is written behind a number.
-    #[must_use]
     pub fn unit_s(unit: &str) -> Option<f64> {
         Some(match unit {
             "ms" => 1e-3,

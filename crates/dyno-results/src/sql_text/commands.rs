@@ -53,7 +53,6 @@ impl Commands {
 }
 
 /// The first command in a text that the product's own client would carry out: where it begins, and its line from there on.
-#[must_use]
 pub fn client_command(text: &str, syntax: Syntax) -> Option<(usize, &str)> {
     let commands = syntax.commands;
     let place = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize;

@@ -9,7 +9,6 @@ const BEFORE_TABLE: &[&str] = &["update", "into", "join", "table"];
 const BEGINS_STATEMENT: &[&str] = &["select", "delete", "with", "copy", "truncate"];
 
 /// The variables in the place of a table, `UPDATE :name`, `FROM s.:"name"`, each with the place of its colon.
-#[must_use]
 pub fn names_by_variables(text: &str, syntax: Syntax) -> Vec<(usize, &str)> {
     let mut place = Place::default();
     let (mut found, mut at) = (Vec::new(), 0);

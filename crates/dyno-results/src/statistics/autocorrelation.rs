@@ -14,7 +14,6 @@ const EFFECTIVE_MIN: f64 = 2.0;
 /// until their pairs are no longer positive (Geyer's initial positive sequence), which makes no assumption but needs
 /// many values; the other from the lag-1 autocorrelation, corrected for its bias, which serves short series. A
 /// negative correlation, which would make an interval narrower, is not believed.
-#[must_use]
 pub fn effective_samples(series: &[f64]) -> f64 {
     let n = series.len() as f64;
     let correlations = Autocorrelation::new(series);

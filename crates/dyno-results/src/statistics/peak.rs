@@ -33,7 +33,6 @@ pub enum Passed {
 ///
 /// Being the highest of several noisy means, the peak's own is a little too high on average, and has no interval; a hold
 /// at the same client count says what is sustained.
-#[must_use]
 pub fn peak(rungs: &[LoadStep]) -> Option<Peak> {
     let known = ascending(rungs);
     let best = highest(&known)?;
@@ -90,7 +89,6 @@ fn highest(rungs: &[LoadStep]) -> Option<&LoadStep> {
 
 /// Why the peak of the rungs so far counts as passed; `None` where throughput may still rise. The order does not matter;
 /// rungs that were cut short are to be left out.
-#[must_use]
 pub fn passed(rungs: &[LoadStep]) -> Option<Passed> {
     let rungs = ascending(rungs);
     let best = highest(&rungs)?;

@@ -10,7 +10,6 @@ const DRAWS: usize = 1000;
 const SEED: u64 = 0x0064_796e_6f00_0001;
 
 /// The median of repeats with the interval over them, done on logarithms; `None` without any.
-#[must_use]
 pub fn estimate(values: &[f64]) -> Option<Estimate> {
     let median = median(values.to_vec())?;
     let n = values.len();
@@ -36,7 +35,6 @@ pub(crate) fn spread_share(values: &[f64]) -> Option<f64> {
 }
 
 /// Of an even number the mean of the middle two; `None` without any.
-#[must_use]
 pub fn median(mut values: Vec<f64>) -> Option<f64> {
     (!values.is_empty()).then(|| median_in(&mut values))
 }

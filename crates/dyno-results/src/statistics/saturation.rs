@@ -72,7 +72,6 @@ pub struct SaturationPoint {
 }
 
 /// Where a ramp was saturated; `None` where it was not, or has too few steps to say. The steps may stand in any order.
-#[must_use]
 pub fn decide(steps: &[LoadStep]) -> Option<SaturationPoint> {
     let mut order: Vec<usize> = (0..steps.len()).collect();
     order.sort_by(|left, right| steps[*left].load().total_cmp(&steps[*right].load()));
@@ -139,7 +138,6 @@ impl SaturationPoint {
 }
 
 impl Processors {
-    #[must_use]
     pub fn of(result: &StageResult) -> Option<Self> {
         let idle_share = result.busy_share().map_or(0.0, |busy| 1.0 - busy);
         Some(Self { taken_share: result.cpu_taken_share?, idle_share })
@@ -148,7 +146,6 @@ impl Processors {
 
 impl LoadStep {
     /// A stage as a step. `None` where it was cut short or is under way, which is no evidence for or against anything.
-    #[must_use]
     pub fn of(result: &StageResult) -> Option<Self> {
         Some(Self {
             stage: result.stage.id,

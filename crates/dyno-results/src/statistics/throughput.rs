@@ -26,7 +26,6 @@ pub struct Slice {
 
 /// Transactions per second over all slices, with the 95 % interval of the mean. `None` where no time passed. The
 /// caller leaves out warm-up and drain.
-#[must_use]
 pub fn estimate(slices: &[Slice]) -> Option<Estimate> {
     let seconds: f64 = slices.iter().map(|slice| slice.seconds).sum();
     if seconds <= 0.0 {
@@ -51,7 +50,6 @@ pub fn estimate(slices: &[Slice]) -> Option<Estimate> {
 }
 
 /// Half-width of the 95 % interval of a series' mean, and the effective number of samples that it rests on.
-#[must_use]
 pub fn half_width(series: &[f64]) -> Option<(f64, f64)> {
     if series.len() < SAMPLES_MIN {
         return None;

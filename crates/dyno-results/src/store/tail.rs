@@ -58,7 +58,6 @@ impl<'a> RawEvent<'a> {
 
     /// The event on one line, as [`Stamped`] is written: `{"seq":7,"at_ms":1003,"event":"interval",…}`. A field that is
     /// not known here stays.
-    #[must_use]
     pub fn line(&self) -> String {
         let fields = self.body.trim_start().strip_prefix('{').unwrap_or(self.body);
         format!("{{\"seq\":{},\"at_ms\":{},{fields}\n", self.seq, self.at_ms)
@@ -95,7 +94,6 @@ impl Store {
     }
 
     /// True while a run of this full name, which has not said that it has ended, is being written.
-    #[must_use]
     pub fn is_alive(&self, name: &str) -> bool {
         alive::is_alive(&self.path, name)
     }

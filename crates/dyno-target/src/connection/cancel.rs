@@ -35,7 +35,6 @@ impl std::fmt::Debug for CancelHandle {
 }
 
 impl CancelHandle {
-    #[must_use]
     pub fn new(endpoint: Endpoint, name: SessionName) -> Self {
         Self { endpoint, name }
     }

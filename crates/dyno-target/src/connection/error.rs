@@ -124,7 +124,6 @@ pub enum ConnectError {
 
 impl ConnectError {
     /// What the server said, where it was the server that said no.
-    #[must_use]
     pub fn server_error(&self) -> Option<&ServerError> {
         match self {
             Self::WrongPassword { error, .. }
@@ -143,26 +142,22 @@ impl ConnectError {
     }
 
     /// The server's SQLSTATE, where it was the server that said no.
-    #[must_use]
     pub fn sqlstate(&self) -> Option<&str> {
         self.server_error().map(sqlstate)
     }
 
     /// Whether the server has said no to this statement, and would to others of its kind: not for want of room, of a right or
     /// of time, and the session goes on.
-    #[must_use]
     pub fn is_refusal(&self) -> bool {
         matches!(self, Self::Server { error, .. } if is_refusal(error))
     }
 
     /// MySQL's number of the error, where it was the server that said no.
-    #[must_use]
     pub fn number(&self) -> Option<u16> {
         self.server_error()?.number()
     }
 
     /// Whether the server says no for a reason that no waiting mends: the password, the user or the database.
-    #[must_use]
     pub fn is_final(&self) -> bool {
         match self.server_error() {
             // 1045 says 28000 as well.
@@ -395,26 +390,22 @@ impl QueryError {
     }
 
     /// The server's SQLSTATE, where it was the server that said no.
-    #[must_use]
     pub fn sqlstate(&self) -> Option<&str> {
         self.server_error().map(sqlstate)
     }
 
     /// What is behind it, where it was the server that said no and dyno knows.
-    #[must_use]
     pub fn cause(&self) -> Option<Cause> {
         self.server_error().and_then(Cause::of)
     }
 
     /// Whether the server has said no to this statement, and would to others of its kind: not for want of room, of a right or
     /// of time, and the session goes on.
-    #[must_use]
     pub fn is_refusal(&self) -> bool {
         self.server_error().is_some_and(is_refusal)
     }
 
     /// MySQL's number of the error, where it was the server that said no.
-    #[must_use]
     pub fn number(&self) -> Option<u16> {
         self.server_error()?.number()
     }

@@ -104,7 +104,6 @@ impl Connection {
     }
 
     /// The session with a server, where it is one.
-    #[must_use]
     pub fn wire(&self) -> Option<&WireConnection> {
         match &self.0 {
             Session::Wire(wire) => Some(wire),
@@ -113,7 +112,6 @@ impl Connection {
     }
 
     /// The same, for what only a server's protocol has.
-    #[must_use]
     pub fn wire_mut(&mut self) -> Option<&mut WireConnection> {
         match &mut self.0 {
             Session::Wire(wire) => Some(wire),
@@ -122,19 +120,16 @@ impl Connection {
     }
 
     /// The server; `None` where there is none.
-    #[must_use]
     pub fn endpoint(&self) -> Option<&Endpoint> {
         self.wire().map(WireConnection::endpoint)
     }
 
     /// How further sessions like it are opened.
-    #[must_use]
     pub fn route(&self) -> Route {
         either!(&self.0, session => session.route())
     }
 
     /// The driver; `None` where there is a server.
-    #[must_use]
     pub fn driver(&self) -> Option<&dyn Driver> {
         match &self.0 {
             Session::Wire(_) => None,
@@ -143,7 +138,6 @@ impl Connection {
     }
 
     /// Where it was opened, as messages name it.
-    #[must_use]
     pub fn place(&self) -> String {
         either!(&self.0, session => session.place())
     }
@@ -193,7 +187,6 @@ impl Connection {
     }
 
     /// The SQL of its protocol: as much as is known before the server was asked what it is.
-    #[must_use]
     pub fn dialect(&self) -> Dialect {
         match drivers::kind(self) {
             Some(kind) => kind.product.dialect,
@@ -228,7 +221,6 @@ impl Connection {
     }
 
     /// Whether the session can no longer be used.
-    #[must_use]
     pub fn is_broken(&self) -> bool {
         either!(&self.0, session => session.is_broken())
     }
@@ -242,19 +234,16 @@ impl Connection {
     }
 
     /// Whether the session is of MySQL's protocol.
-    #[must_use]
     pub fn is_mysql(&self) -> bool {
         self.wire().is_some_and(WireConnection::is_mysql)
     }
 
     /// `TLSv1.3`; `None` where the session is not encrypted.
-    #[must_use]
     pub fn tls_version(&self) -> Option<&'static str> {
         self.wire().and_then(WireConnection::tls_version)
     }
 
     /// The version as the server said it at login.
-    #[must_use]
     pub fn server_version(&self) -> Option<&str> {
         self.wire().and_then(WireConnection::server_version)
     }

@@ -25,13 +25,11 @@ impl TextRow {
     }
 
     /// A value by its column's name; `None` for NULL and for a column that is not there.
-    #[must_use]
     pub fn get(&self, column: &str) -> Option<&str> {
         self.text(self.columns.iter().position(|name| name == column)?)
     }
 
     /// A value by its place, from 0; `None` for NULL and beyond the last.
-    #[must_use]
     pub fn text(&self, index: usize) -> Option<&str> {
         self.values.get(index)?.as_deref()
     }

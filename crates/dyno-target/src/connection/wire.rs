@@ -211,14 +211,12 @@ impl WireConnection {
     }
 
     /// Whether the last answer had a result with rows, be there none in it, and how many rows its statements changed.
-    #[must_use]
     pub fn last_answer(&self) -> (bool, u64) {
         let totals = self.session.totals();
         (totals.results > 0, totals.affected)
     }
 
     /// What a PostgreSQL server last reported of itself: `server_version`, `TimeZone`, ….
-    #[must_use]
     pub fn parameter(&self, name: &str) -> Option<&str> {
         match &self.session {
             ProtocolSession::Postgres(session) => session.parameters.get(name).map(String::as_str),
@@ -227,7 +225,6 @@ impl WireConnection {
     }
 
     /// The version as the server said it at login; MariaDB may put `5.5.5-` before its own, for old clients.
-    #[must_use]
     pub fn server_version(&self) -> Option<&str> {
         match &self.session {
             ProtocolSession::Postgres(_) => self.parameter("server_version"),
@@ -236,7 +233,6 @@ impl WireConnection {
     }
 
     /// Whether the session is of MySQL's protocol.
-    #[must_use]
     pub fn is_mysql(&self) -> bool {
         matches!(self.session, ProtocolSession::MySql(_))
     }
@@ -256,7 +252,6 @@ impl WireConnection {
     }
 
     /// How the server knows the session: PostgreSQL's process, 0 if it did not say, or MySQL's connection.
-    #[must_use]
     pub fn process_id(&self) -> i64 {
         match &self.session {
             ProtocolSession::Postgres(session) => session.process_id.into(),
@@ -265,25 +260,21 @@ impl WireConnection {
     }
 
     /// The process at the other end of a local socket, as the system knows it; `None` for TCP.
-    #[must_use]
     pub fn peer_process_id(&self) -> Option<u32> {
         self.stream.peer_process_id()
     }
 
     /// `TLSv1.3`; `None` where the session is not encrypted.
-    #[must_use]
     pub fn tls_version(&self) -> Option<&'static str> {
         self.link.tls_version()
     }
 
     /// Where the session was opened.
-    #[must_use]
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
     /// A way to stop what this session is doing, from another thread.
-    #[must_use]
     pub fn cancel_handle(&self) -> CancelHandle {
         let name = match &self.session {
             ProtocolSession::Postgres(PostgresSession { process_id, secret_key, .. }) => {
@@ -352,7 +343,6 @@ impl WireConnection {
     }
 
     /// Whether the session can no longer be used.
-    #[must_use]
     pub fn is_broken(&self) -> bool {
         self.broken
     }

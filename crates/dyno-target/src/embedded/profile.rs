@@ -35,7 +35,6 @@ pub struct ProfileError {
 impl Profile {
     pub const ALL: [Self; 3] = [Self::Default, Self::Production, Self::Extreme];
 
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Default => "default",
@@ -45,7 +44,6 @@ impl Profile {
     }
 
     /// True where a crash can lose or corrupt what was acknowledged.
-    #[must_use]
     pub fn is_unsafe(self) -> bool {
         self == Self::Extreme
     }
@@ -105,7 +103,6 @@ pub struct Machine {
 
 impl Machine {
     /// What `host` allows a process.
-    #[must_use]
     pub fn of(host: &Host, disk_free_bytes: u64) -> Self {
         let memory = [host.memory_bytes, host.memory_limit_bytes].into_iter().flatten().min();
         let shown = host.cpus.unwrap_or(1);
@@ -136,7 +133,6 @@ const GIB: u64 = 1 << 30;
 /// The settings of `profile` that differ from what `initdb` writes, or that the profile stands for.
 ///
 /// `connections_max` is what the load needs at most.
-#[must_use]
 pub fn settings(
     profile: Profile,
     machine: &Machine,

@@ -97,47 +97,39 @@ impl EmbeddedServer {
     }
 
     /// How to connect, in the form of libpq's connection strings: on the socket, which wants no password.
-    #[must_use]
     pub fn conninfo(&self) -> String {
         let host = self.directory.path().to_string_lossy().replace('\\', "\\\\").replace('\'', "\\'");
         format!("host='{host}' port={SOCKET_PORT} user={USER} dbname={DATABASE} sslmode=disable")
     }
 
     /// The same as [`conninfo`](Self::conninfo), ready to be used.
-    #[must_use]
     pub fn endpoint(&self) -> Endpoint {
         endpoint(&self.directory)
     }
 
     /// The main process.
-    #[must_use]
     pub fn pid(&self) -> u32 {
         self.postmaster.pid()
     }
 
     /// Whether the main process is no more.
-    #[must_use]
     pub fn has_ended(&self) -> bool {
         self.postmaster.ended().is_some()
     }
 
-    #[must_use]
     pub fn version(&self) -> Version {
         self.binaries.version
     }
 
     /// What dyno wrote into the configuration file, with reasons.
-    #[must_use]
     pub fn settings(&self) -> &[ConfiguredSetting] {
         &self.settings
     }
 
-    #[must_use]
     pub fn data_directory(&self) -> &Path {
         &self.data
     }
 
-    #[must_use]
     pub fn facts(&self) -> event::Embedded {
         event::Embedded {
             profile: self.profile.name().to_owned(),
@@ -147,7 +139,6 @@ impl EmbeddedServer {
     }
 
     /// The last lines of the server's log, for the message of an error that the server had a part in.
-    #[must_use]
     pub fn log_tail(&self) -> String {
         self.directory.log_tail(LOG_LINES)
     }
@@ -194,14 +185,12 @@ pub fn sweep_leftovers(directory: Option<&Path>) -> Vec<PathBuf> {
 }
 
 /// The servers that could be started on this machine without fetching, the newest first: version and directory.
-#[must_use]
 pub fn installed() -> Vec<(Version, PathBuf)> {
     let found = find::installed(&Places::of_this_machine(), &RunAs::choose());
     found.into_iter().map(|binaries| (binaries.version, binaries.directory)).collect()
 }
 
 /// Whether `options` can be started without fetching: what they ask for is installed or cached.
-#[must_use]
 pub fn available(options: &EmbeddedOptions) -> bool {
     let user = RunAs::choose();
     let spec = options.server.clone().unwrap_or_default();

@@ -91,7 +91,6 @@ impl VersionSpec {
     }
 
     /// Whether `version` is one of those meant.
-    #[must_use]
     pub fn matches(&self, version: &Version) -> bool {
         self.major == version.major && self.minor.is_none_or(|minor| version.minor == Some(minor))
     }
@@ -115,7 +114,6 @@ pub struct Version {
 
 impl Version {
     /// Reads `15.18`, `15.18 (Debian 15.18-0+deb12u1)`, `19beta1`; `None` for anything else.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let word = text.split_whitespace().next()?;
         let digits = word.find(|c: char| !c.is_ascii_digit()).unwrap_or(word.len());

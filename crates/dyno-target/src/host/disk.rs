@@ -20,7 +20,6 @@ pub struct Disk {
 
 impl Disk {
     /// The disk under `path`, or under its nearest parent that exists; `None` if no mount can be found.
-    #[must_use]
     pub fn under(path: &Path) -> Option<Self> {
         let existing = path.ancestors().find_map(|part| part.canonicalize().ok())?;
         let mountinfo = text("/proc/self/mountinfo")?;

@@ -9,7 +9,6 @@ use super::{Disk, cgroup, cpu};
 
 /// Reads what can be told of this machine and of the disk under `data_directory`. `roles` is left empty: the
 /// caller knows who takes part. Never fails; what cannot be read stays `None`.
-#[must_use]
 pub fn facts(data_directory: Option<&Path>) -> Host {
     let limits = cgroup::limits();
     let cpus = cpu::count();

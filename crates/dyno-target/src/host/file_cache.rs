@@ -22,7 +22,6 @@ pub enum Dropped {
 
 impl Dropped {
     /// Why some of it is still there, as far as that can be seen.
-    #[must_use]
     pub fn left(&self) -> Option<String> {
         match self {
             Self::Files { refused, .. } if *refused > 0 => {
@@ -49,7 +48,6 @@ impl fmt::Display for Dropped {
 
 /// Drops what the kernel keeps of the files in `directory`, and where they are all of one server in the directories below it.
 /// Pages that a process has mapped or has changed meanwhile stay.
-#[must_use]
 pub fn drop_file_cache(directory: &Path, with_below: bool) -> Dropped {
     // Only what is on the disk can be dropped.
     rustix::fs::sync();

@@ -33,7 +33,6 @@ pub struct Sampler {
 impl Sampler {
     /// `server_pid` is the server's main process if it runs on this host; `disk` a path on the disk that
     /// matters, without which (or if no device lies under it) all disks are added up.
-    #[must_use]
     pub fn new(server_pid: Option<u32>, disk: Option<&Path>) -> Self {
         let mut reader = ProcessReader::default();
         Self {

@@ -45,7 +45,6 @@ impl Identity {
     }
 
     /// Whether both are on one server that runs, whatever their URLs call it.
-    #[must_use]
     pub fn is_same_server(&self, other: &Self) -> bool {
         let apart = self.server.started_s.zip(other.server.started_s).map(|(one, two)| one.abs_diff(two));
         self.server.names == other.server.names
@@ -53,18 +52,15 @@ impl Identity {
     }
 
     /// Whether limits of the account hold for both together.
-    #[must_use]
     pub fn is_same_account(&self, other: &Self) -> bool {
         self.is_same_server(other) && self.user == other.user
     }
 
-    #[must_use]
     pub fn is_same_database(&self, other: &Self) -> bool {
         self.is_same_server(other) && self.database == other.database
     }
 
     /// Whether a table's name means the same table for both.
-    #[must_use]
     pub fn has_same_tables(&self, other: &Self) -> bool {
         self.is_same_database(other) && self.schema == other.schema
     }

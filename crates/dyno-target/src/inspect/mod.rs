@@ -252,7 +252,6 @@ pub struct Free {
 
 impl Free {
     /// By this session's user.
-    #[must_use]
     pub fn least(&self) -> Option<u32> {
         [self.server, self.account, self.database].into_iter().flatten().min()
     }

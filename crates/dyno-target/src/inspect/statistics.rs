@@ -57,7 +57,6 @@ impl Statistics {
     }
 
     /// What this user may not read, a sentence for each kind of it, and what helps.
-    #[must_use]
     pub fn missing(&self) -> &[String] {
         &self.missing
     }

@@ -87,13 +87,11 @@ impl MySqlSettings {
         resolve::given(&parameters, environment)
     }
 
-    #[must_use]
     pub fn user(&self) -> &str {
         &self.user
     }
 
     /// Empty where none is named.
-    #[must_use]
     pub fn database(&self) -> &str {
         &self.database
     }
@@ -113,25 +111,21 @@ impl MySqlSettings {
     }
 
     /// The password that the server may be sent.
-    #[must_use]
     pub fn password(&self) -> Option<&Password> {
         self.password.as_ref()
     }
 
     /// How long connecting and logging in may take at each address; `None` for as long as it takes.
-    #[must_use]
     pub fn connect_timeout(&self) -> Option<Duration> {
         self.connect_timeout
     }
 
     /// What the user should know of and is no error: an option file that was ignored.
-    #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
     /// The target as a URL that can be named again, without the password.
-    #[must_use]
     pub fn url(&self) -> String {
         let mut query: Vec<(&str, String)> = Vec::new();
         let authority = match self.hosts.as_slice() {

@@ -55,7 +55,6 @@ pub enum HostReading {
 
 impl HostReading {
     /// How a report names it.
-    #[must_use]
     pub fn source(&self) -> Option<String> {
         match self {
             Self::None => None,
@@ -76,7 +75,6 @@ pub struct HostOptions {
 
 impl ProbeOptions {
     /// Nothing yet, once a second.
-    #[must_use]
     pub fn new(target: &str) -> Self {
         Self {
             target: target.to_owned(),

@@ -55,7 +55,6 @@ impl TargetSettings {
     }
 
     /// Whether any server that accepts a connection will do, as long as `target_session_attrs` is not set.
-    #[must_use]
     pub fn takes_any_session(&self) -> bool {
         self.session == SessionAttributes::Any
     }

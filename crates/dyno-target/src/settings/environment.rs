@@ -33,7 +33,6 @@ impl fmt::Debug for Environment {
 
 impl Environment {
     /// The surroundings of this process: its `PG*`, `MYSQL*` and `CLICKHOUSE*` variables, its user (by effective id) and that user's home.
-    #[must_use]
     pub fn of_process() -> Self {
         let account = Account::of_process();
         let text = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
@@ -56,7 +55,6 @@ impl Environment {
     }
 
     /// Surroundings in which nothing is set.
-    #[must_use]
     pub fn empty() -> Self {
         Self::default()
     }
@@ -98,36 +96,30 @@ impl Environment {
     }
 
     /// A variable that is set and not empty.
-    #[must_use]
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    #[must_use]
     pub fn home(&self) -> Option<&Path> {
         self.home.as_deref()
     }
 
     /// Name of the system's user.
-    #[must_use]
     pub fn user(&self) -> Option<&str> {
         self.user.as_deref()
     }
 
     /// Where a server's socket is looked for when no host is named, in this order.
-    #[must_use]
     pub fn socket_directories(&self) -> &[PathBuf] {
         &self.socket_directories
     }
 
     /// Where a MySQL server's socket is looked for when none is named, in this order.
-    #[must_use]
     pub fn mysql_sockets(&self) -> &[PathBuf] {
         &self.mysql_sockets
     }
 
     /// The system's option files of MySQL's clients, in the order in which they are read.
-    #[must_use]
     pub fn mysql_option_files(&self) -> &[PathBuf] {
         &self.mysql_option_files
     }

@@ -105,12 +105,10 @@ impl TargetSettings {
         resolve::resolve(parameters, environment, Encoding::OfDatabase)
     }
 
-    #[must_use]
     pub fn user(&self) -> &str {
         &self.user
     }
 
-    #[must_use]
     pub fn database(&self) -> &str {
         &self.database
     }
@@ -137,19 +135,16 @@ impl TargetSettings {
     }
 
     /// How long connecting and logging in may take at each address; `None` for as long as it takes.
-    #[must_use]
     pub fn connect_timeout(&self) -> Option<Duration> {
         self.connect_timeout
     }
 
     /// What the user should know of and is no error: a password file that was ignored.
-    #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
     /// The target as a URL that can be named again, without the password.
-    #[must_use]
     pub fn url(&self) -> String {
         let mut query: Vec<(&str, String)> = Vec::new();
         let authority = match self.hosts.as_slice() {
@@ -185,13 +180,11 @@ impl TargetSettings {
 
 /// `text` as typed, with every password in it replaced by `***`; for the command line in reports. It may be a
 /// target's name, an option that holds one, or anything else.
-#[must_use]
 pub fn without_password(text: &str) -> String {
     redact::redact(text)
 }
 
 /// Whether a variable or option of this name holds a password or a token.
-#[must_use]
 pub fn is_secret(name: &str) -> bool {
     redact::is_secret(name)
 }
@@ -202,7 +195,6 @@ pub(crate) fn is_secret_setting(name: &str) -> bool {
 }
 
 /// Whether libpq has a connection parameter of this name.
-#[must_use]
 pub fn is_parameter(name: &str) -> bool {
     parameters::POSTGRES.has(name)
 }

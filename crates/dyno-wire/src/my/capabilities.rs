@@ -35,7 +35,6 @@ impl Capabilities {
     /// Rows end with an OK packet, and columns with nothing, where EOF packets were before.
     pub const DEPRECATE_EOF: Self = Self(1 << 24);
 
-    #[must_use]
     pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
@@ -74,18 +73,15 @@ impl StatusFlags {
     const AUTOCOMMIT: u16 = 1 << 1;
     const MORE_RESULTS: u16 = 1 << 3;
 
-    #[must_use]
     pub fn in_transaction(self) -> bool {
         self.has(Self::IN_TRANSACTION)
     }
 
-    #[must_use]
     pub fn autocommit(self) -> bool {
         self.has(Self::AUTOCOMMIT)
     }
 
     /// Another result of the same command follows.
-    #[must_use]
     pub fn more_results(self) -> bool {
         self.has(Self::MORE_RESULTS)
     }

@@ -18,7 +18,6 @@ pub struct MySqlError {
 
 impl MySqlError {
     /// Whether the server closes the connection after this error.
-    #[must_use]
     pub fn ends_session(&self) -> bool {
         matches!(
             self.number,

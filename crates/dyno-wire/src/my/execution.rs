@@ -14,7 +14,6 @@ pub struct Execution {
 
 impl Execution {
     /// For a statement with this many parameters, as [`Prepared`](super::backend::Prepared) says.
-    #[must_use]
     pub fn new(parameters: u16) -> Self {
         let mut head = Vec::new();
         let mut writer = ExecuteWriter::new(&mut head, 0, parameters);

@@ -17,7 +17,6 @@ impl Header {
 
     /// The header at the beginning of `buffer`; `None` if it is not there in full.
     #[inline]
-    #[must_use]
     pub fn read(buffer: &[u8]) -> Option<Self> {
         let &[a, b, c, sequence] = buffer.first_chunk()?;
         Some(Self { payload_bytes: u32::from_le_bytes([a, b, c, 0]) as usize, sequence })
@@ -33,7 +32,6 @@ pub struct Packet<'a> {
 
 /// The first packet of `buffer` and the bytes it takes there; `None` if it is not complete yet.
 #[inline]
-#[must_use]
 pub fn next_packet(buffer: &[u8]) -> Option<(Packet<'_>, usize)> {
     let Header { payload_bytes, sequence } = Header::read(buffer)?;
     let end = Header::BYTES + payload_bytes;

@@ -32,7 +32,6 @@ pub struct PostgresError {
 
 impl PostgresError {
     /// Whether the server ends the session with this error (`FATAL` and `PANIC`).
-    #[must_use]
     pub fn ends_session(&self) -> bool {
         self.severity != "ERROR"
     }
@@ -66,7 +65,6 @@ impl SqlState {
     /// What stands for a code that the server left out or garbled; no server uses it.
     pub const UNKNOWN: Self = Self(*b"?????");
 
-    #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Self {
         match <[u8; 5]>::try_from(bytes) {
             Ok(code) if code.iter().all(u8::is_ascii_alphanumeric) => Self(code),
@@ -74,7 +72,6 @@ impl SqlState {
         }
     }
 
-    #[must_use]
     pub fn as_str(&self) -> &str {
         // Only ASCII gets in, so the alternative is never taken.
         std::str::from_utf8(&self.0).unwrap_or("?????")

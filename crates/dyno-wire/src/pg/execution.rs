@@ -17,7 +17,6 @@ pub struct Execution {
 
 impl Execution {
     /// For the statement that was prepared as `statement`.
-    #[must_use]
     pub fn new(statement: &str) -> Self {
         let mut head = Vec::new();
         frontend::BindWriter::new(&mut head, "", statement).finish();

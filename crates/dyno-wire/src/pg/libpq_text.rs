@@ -21,13 +21,11 @@ const COLUMNS_BEHIND: usize = 10;
 
 /// An error, each of its lines ended. `query` is the text that the client sent, where libpq would have it: not for
 /// a statement that was prepared earlier.
-#[must_use]
 pub fn error(error: &PostgresError, query: Option<&str>) -> String {
     write(&error.severity, error, error.context.as_deref(), query)
 }
 
 /// The same of an error in either protocol; libpq has no words for others, which come in their own.
-#[must_use]
 pub fn server_error(server_error: &ServerError, query: Option<&str>) -> String {
     match server_error {
         ServerError::Postgres(server) => error(server, query),
@@ -36,7 +34,6 @@ pub fn server_error(server_error: &ServerError, query: Option<&str>) -> String {
 }
 
 /// A notice or warning. Its context is left out, as libpq does.
-#[must_use]
 pub fn notice(fields: NoticeFields<'_>, query: Option<&str>) -> String {
     // In the server's own language where it says so.
     let severity = fields.get(b'S').or_else(|| fields.get(b'V')).unwrap_or_default();
@@ -44,7 +41,6 @@ pub fn notice(fields: NoticeFields<'_>, query: Option<&str>) -> String {
 }
 
 /// The system's own words for an error, as `strerror` has them and programs print them.
-#[must_use]
 pub fn system(error: &std::io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error ").next().unwrap_or_default();

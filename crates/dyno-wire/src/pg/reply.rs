@@ -108,7 +108,6 @@ enum Flow {
 }
 
 impl ReplyScanner {
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -172,26 +171,22 @@ impl ReplyScanner {
         Ok(Scanned { consumed: at, done: self.syncs_left == 0 })
     }
 
-    #[must_use]
     pub fn totals(&self) -> Totals {
         self.totals
     }
 
     /// Whether every `ReadyForQuery` asked for has come.
-    #[must_use]
     pub fn is_done(&self) -> bool {
         self.syncs_left == 0
     }
 
     /// Whether the server waits for the data of a `COPY … FROM STDIN`. True from its `CopyInResponse` until the
     /// statement ends, be it by an error while data is still being sent.
-    #[must_use]
     pub fn wants_copy_data(&self) -> bool {
         self.copy == CopyState::In
     }
 
     /// The first error of the request.
-    #[must_use]
     pub fn error(&self) -> Option<&PostgresError> {
         self.error.as_deref()
     }

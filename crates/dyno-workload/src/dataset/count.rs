@@ -20,7 +20,6 @@ pub enum ExpectedRows {
 }
 
 impl ExpectedRows {
-    #[must_use]
     pub fn allows(self, found: u64) -> bool {
         match self {
             Self::Exactly(rows) => found == rows,

@@ -31,7 +31,6 @@ pub struct Events {
 
 impl Events {
     /// Joins whose answer is not exactly one row are counted in `unanswered`.
-    #[must_use]
     pub fn new(test: Test, ids: Ids, unanswered: Arc<AtomicU64>) -> Self {
         Self {
             test,

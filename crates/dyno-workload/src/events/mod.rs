@@ -53,7 +53,6 @@ impl Table {
     /// In the order in which they are made.
     pub const ALL: [Self; 2] = [Self::Customer, Self::Event];
 
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Customer => "customer",

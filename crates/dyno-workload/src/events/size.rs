@@ -70,7 +70,6 @@ impl Size {
     }
 
     /// Bytes of both tables with their keys.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.rows * EVENT_BYTES + self.customers * CUSTOMER_BYTES
     }

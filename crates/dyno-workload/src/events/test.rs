@@ -12,14 +12,12 @@ impl Test {
     pub const ALL: [Self; 2] = [Self::Join, Self::Ingest];
 
     /// `join`: the series and the type of its transactions.
-    #[must_use]
     pub fn name(self) -> &'static str {
         // The workload's name without its family.
         self.workload().split_at(super::NAME.len() + 1).1
     }
 
     /// The workload's full name, `events/join`.
-    #[must_use]
     pub fn workload(self) -> &'static str {
         match self {
             Self::Join => "events/join",
@@ -28,7 +26,6 @@ impl Test {
     }
 
     /// One line for a list.
-    #[must_use]
     pub fn about(self) -> &'static str {
         match self {
             Self::Join => "read: name, address and action of a random event, by a left join",
@@ -36,7 +33,6 @@ impl Test {
         }
     }
 
-    #[must_use]
     pub fn writes(self) -> bool {
         self == Self::Ingest
     }

@@ -120,7 +120,6 @@ pub enum BeforeError {
 
 impl BeforeError {
     /// What pgbench prints behind `pgbench: hint: `.
-    #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Count { database, .. } | Self::NoAccounts { database } => Some(format!(

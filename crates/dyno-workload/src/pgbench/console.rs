@@ -19,7 +19,6 @@ impl std::fmt::Debug for Console {
 
 impl Console {
     /// `say` writes whole lines.
-    #[must_use]
     pub fn new(say: fn(&str), why_not_connected: Box<WhyNotConnected>) -> Self {
         Self { say, why_not_connected }
     }

@@ -174,7 +174,6 @@ impl PgbenchLoad {
     }
 
     /// What was counted so far, by script.
-    #[must_use]
     pub fn counts_by_script(&self) -> Vec<Counts> {
         let mut scripts = vec![Counts::default(); self.0.scripts.len()];
         for thread in &self.0.threads {
@@ -186,7 +185,6 @@ impl PgbenchLoad {
     }
 
     /// What was counted so far, of all scripts.
-    #[must_use]
     pub fn counts(&self) -> Counts {
         let mut sum = Counts::default();
         self.counts_by_script().iter().for_each(|script| sum.merge_script(script));
@@ -194,12 +192,10 @@ impl PgbenchLoad {
     }
 
     /// The first thread of which a client aborted.
-    #[must_use]
     pub fn aborted_thread(&self) -> Option<u32> {
         self.0.aborted_thread.get().copied()
     }
 
-    #[must_use]
     pub fn scripts(&self) -> &[WeightedScript] {
         &self.0.scripts
     }

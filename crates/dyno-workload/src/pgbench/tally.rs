@@ -198,7 +198,6 @@ impl LatencySpread {
     }
 
     /// Mean and standard deviation in milliseconds; `None` where there are no times.
-    #[must_use]
     pub fn mean_and_deviation_ms(&self) -> Option<(f64, f64)> {
         let count = self.count as f64;
         let mean_us = self.sum_us / count;
@@ -264,13 +263,11 @@ pub struct CommandCounts {
 
 impl Counts {
     /// Transactions that failed for good.
-    #[must_use]
     pub fn failures(&self) -> u64 {
         self.serialization + self.deadlock + self.other
     }
 
     /// Transactions that ended in any way.
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.done + self.skipped + self.failures()
     }
@@ -293,7 +290,6 @@ impl Counts {
     }
 
     /// What was counted since `earlier`, an earlier reading of the same; without commands.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let mut since = Self { commands: Vec::new(), ..self.clone() };
         since.change(earlier, |now, then| now - then, |now, then| *now = now.since(then));

@@ -49,7 +49,6 @@ impl DataOptions {
     }
 
     /// As a scenario says it.
-    #[must_use]
     pub fn written(self) -> Map<String, Value> {
         let mut data = Map::new();
         for (name, said) in self.0 {
@@ -72,13 +71,11 @@ impl DataOptions {
     }
 
     /// How a variant is called, and the options of one system with it, as `NAME` or `NAME=CLAUSES` is typed.
-    #[must_use]
     pub fn of_variant(typed: &str) -> (String, Self) {
         let said = Map::from_iter([("variant".to_owned(), Value::from(typed.trim()))]);
         (storage::split(typed).0.to_owned(), Self(BTreeMap::from([(storage::NAME, said)])))
     }
 
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -5,13 +5,11 @@ use dyno_results::fnv1a;
 use super::random::Prng;
 
 /// FNV-1a over the value's eight bytes, lowest first.
-#[must_use]
 pub fn hash_fnv1a(value: i64, seed: i64) -> i64 {
     fnv1a::mixed(fnv1a::START ^ seed as u64, value.to_le_bytes()) as i64
 }
 
 /// MurmurHash2, its 64-bit variant, over the value's eight bytes.
-#[must_use]
 pub fn hash_murmur2(value: i64, seed: i64) -> i64 {
     const MULTIPLIER: u64 = 0xc6a4_a793_5bd1_e995;
     const SHIFT: u32 = 47;
@@ -24,7 +22,6 @@ pub fn hash_murmur2(value: i64, seed: i64) -> i64 {
 }
 
 /// Where `value` (modulo `size`) goes in the permutation of 0..`size` that `seed` stands for.
-#[must_use]
 pub fn permute(value: i64, size: i64, seed: i64) -> i64 {
     const ROUNDS: usize = 6;
     if size < 2 {

@@ -48,7 +48,6 @@ pub struct Script {
 impl Script {
     /// What may reach a server: its SQL, statement by statement, and the command lines for the shell. The variables that `given`
     /// (`-D`) gives a value and no command another have it.
-    #[must_use]
     pub fn statements<'g>(
         &self,
         names: &Names,

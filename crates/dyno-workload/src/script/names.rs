@@ -29,7 +29,6 @@ struct Name {
 }
 
 impl Names {
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -49,12 +48,10 @@ impl Names {
         slot
     }
 
-    #[must_use]
     pub fn find(&self, name: &str) -> Option<Slot> {
         self.slots.get(name.as_bytes()).copied()
     }
 
-    #[must_use]
     pub fn name(&self, slot: Slot) -> &str {
         self.names.get(slot.index()).map_or("", |name| &name.text)
     }
@@ -70,7 +67,6 @@ impl Names {
     }
 
     /// Whether a variable may be called so: letters, `_` and anything outside ASCII; digits, but not first.
-    #[must_use]
     pub fn is_valid(name: &str) -> bool {
         is_valid_name(name.as_bytes())
     }

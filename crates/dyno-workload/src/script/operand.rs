@@ -124,7 +124,6 @@ impl Operand {
     }
 
     /// A word of a shell command as the script has it.
-    #[must_use]
     pub fn written(&self, names: &Names) -> Box<str> {
         match self {
             Operand::Text(text) if text.first() == Some(&b':') => {

@@ -57,7 +57,6 @@ pub fn parse_with_text(
 }
 
 /// The first name of a script, read for the simple protocol, that each transaction may have otherwise, `:"name"`, and its line.
-#[must_use]
 pub fn changing_name<'n>(script: &Script, names: &'n Names) -> Option<(&'n str, u32)> {
     script.commands.iter().find_map(|command| {
         let Kind::Sql(sql) = &command.kind else { return None };

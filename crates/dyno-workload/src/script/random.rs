@@ -14,7 +14,6 @@ pub struct Prng {
 }
 
 impl Prng {
-    #[must_use]
     pub fn seed(seed: u64) -> Self {
         let mut state = seed;
         // Never both zero, which the generator would not leave: splitmix64 maps no two of its states to one number.

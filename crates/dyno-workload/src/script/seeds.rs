@@ -23,7 +23,6 @@ pub struct ThreadStreams {
 }
 
 impl Seeds {
-    #[must_use]
     pub fn new(base_seed: u64) -> Self {
         Self { base: Prng::seed(base_seed) }
     }

@@ -23,7 +23,6 @@ pub struct Undefined {
 /// The first variable in a script that was parsed for the simple protocol which has no value where it is used: neither
 /// `given` (`-D`) nor set by any command before it. A command that only some ways through the script come to counts as
 /// well, and `\gset` for every name with its prefix, because its columns are not known before it runs.
-#[must_use]
 pub fn undefined<'a>(
     script: &Script,
     names: &Names,

@@ -38,7 +38,6 @@ impl Value {
     }
 
     /// As a condition of `\if`, `\elif` and CASE: a number holds if it is not 0, and null does not hold.
-    #[must_use]
     pub fn holds(self) -> bool {
         match self {
             Value::Null => false,

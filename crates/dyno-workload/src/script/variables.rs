@@ -21,7 +21,6 @@ struct Cell {
 
 impl Variables {
     /// Unset variables for all names so far; later names are to be found nowhere.
-    #[must_use]
     pub fn new(names: &Names) -> Self {
         Self { cells: vec![Cell::default(); names.count()] }
     }
@@ -44,7 +43,6 @@ impl Variables {
         }
     }
 
-    #[must_use]
     pub fn is_set(&self, slot: Slot) -> bool {
         self.cells.get(slot.index()).is_some_and(|cell| cell.is_text || cell.value.is_some())
     }

@@ -62,7 +62,6 @@ impl Counted {
         [Self::Other, Self::Read, Self::Write, Self::Event, Self::IgnoredError, Self::Reconnect];
 
     /// `None` of numbers that sysbench has no counter for.
-    #[must_use]
     pub fn numbered(number: i64) -> Option<Self> {
         usize::try_from(number).ok().and_then(|number| Self::ALL.get(number)).copied()
     }
@@ -95,7 +94,6 @@ pub struct Counters {
 
 impl Counters {
     /// For load threads 0 to `threads` - 1 and clients 0 to `clients` - 1. Others may count too, and are left out.
-    #[must_use]
     pub fn new(threads: u32, clients: u32) -> Arc<Self> {
         Arc::new(Self {
             threads: (0..threads).map(|_| ThreadCells::default()).collect(),
@@ -106,7 +104,6 @@ impl Counters {
     }
 
     /// The cells of one client. Only the load thread of `identity` may use them.
-    #[must_use]
     pub fn client(self: &Arc<Self>, identity: ClientIdentity) -> ClientCounters {
         ClientCounters {
             thread: identity.thread as usize,
@@ -122,7 +119,6 @@ impl Counters {
     }
 
     /// The counts as they are.
-    #[must_use]
     pub fn read(&self) -> Snapshot {
         let mut snapshot = Snapshot::default();
         let epoch = self.epoch.load(Ordering::Relaxed);
@@ -206,7 +202,6 @@ impl ClientCounters {
     }
 
     /// What any client has counted; 0 where there is none of that number.
-    #[must_use]
     pub fn counted_of(&self, client: usize, counted: Counted) -> u64 {
         let Some(cells) = self.counters.clients.get(client) else { return 0 };
         let ended = if counted == Counted::Event { cells.events.get() } else { 0 };

@@ -26,7 +26,6 @@ impl Default for Distribution {
 
 impl Distribution {
     /// sysbench's name for it.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::Uniform => "uniform",
@@ -38,7 +37,6 @@ impl Distribution {
     }
 
     /// Why nothing can be drawn with these parameters; `None` where they are right.
-    #[must_use]
     pub fn unusable(&self) -> Option<String> {
         let wrong = |option: &str, value: &dyn std::fmt::Display, takes: &str| {
             Some(format!(
@@ -63,7 +61,6 @@ impl Distribution {
     }
 
     /// Works out once what each draw needs.
-    #[must_use]
     pub fn sampler(&self) -> Sampler {
         Sampler(match *self {
             Self::Uniform => Shape::Uniform,

@@ -24,25 +24,21 @@ const CONNECTION_LOST: [u16; 2] = [2006, 2013];
 
 impl IgnoredErrors {
     /// What sysbench ignores where it is not told otherwise. An error has either a number or only a state.
-    #[must_use]
     pub fn usual() -> Self {
         Self { numbers: NUMBERS.to_vec(), ..Self::of_states(&STATES) }
     }
 
     /// Every error of a statement, and a lost connection.
-    #[must_use]
     pub fn all() -> Self {
         Self { all: true, ..Self::default() }
     }
 
     /// MySQL's errors with these numbers; 2006 or 2013 for a lost connection.
-    #[must_use]
     pub fn of_numbers(numbers: &[u16]) -> Self {
         Self { numbers: numbers.to_vec(), ..Self::default() }
     }
 
     /// PostgreSQL's errors with these SQLSTATEs.
-    #[must_use]
     pub fn of_states(states: &[&str]) -> Self {
         Self { states: states.iter().map(|&state| state.to_owned()).collect(), ..Self::default() }
     }
@@ -61,7 +57,6 @@ impl IgnoredErrors {
     }
 
     /// Whether `error` restarts the event.
-    #[must_use]
     pub fn ignores(&self, error: &ServerError) -> bool {
         match error.number() {
             Some(number) => self.ignores_number(number),
@@ -70,13 +65,11 @@ impl IgnoredErrors {
     }
 
     /// The same of MySQL's error with this number.
-    #[must_use]
     pub fn ignores_number(&self, number: u16) -> bool {
         self.all || self.numbers.contains(&number)
     }
 
     /// Whether a lost connection is opened again.
-    #[must_use]
     pub fn reconnects(&self) -> bool {
         self.all || CONNECTION_LOST.iter().any(|number| self.numbers.contains(number))
     }
@@ -103,7 +96,6 @@ pub enum OnError {
 pub struct FatalErrors(OnceLock<FatalError>);
 
 impl FatalErrors {
-    #[must_use]
     pub fn new() -> Arc<Self> {
         Arc::default()
     }
@@ -114,7 +106,6 @@ impl FatalErrors {
         let _ = self.0.set(error);
     }
 
-    #[must_use]
     pub fn first(&self) -> Option<&FatalError> {
         self.0.get()
     }
@@ -144,14 +135,12 @@ pub enum Called {
 
 impl FatalError {
     /// What the server said to `query`.
-    #[must_use]
     pub fn of_server(query: String, error: &ServerError) -> Self {
         let (number, state) = (error.number(), error.state().as_str().to_owned());
         Self { query, number, state, message: error.message().to_owned() }
     }
 
     /// The lines that sysbench's driver prints. libpq's words end with an end of line.
-    #[must_use]
     pub fn driver_lines(&self, called: Called) -> Vec<String> {
         let Self { query, number, message, .. } = self;
         match (called, number) {

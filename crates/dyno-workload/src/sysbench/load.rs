@@ -43,7 +43,6 @@ pub(super) struct SysbenchShared {
 
 impl Sysbench {
     /// `dialect` is the server's. The options are to have passed [`Options::check`].
-    #[must_use]
     pub fn new(test: Test, options: Options, dialect: &Dialect) -> Self {
         let begin = if test.writes() { dialect.begin_write } else { dialect.begin };
         let plan = TransactionPlan::new(test, &options, dialect.prepares_begin.then_some(begin));
@@ -107,12 +106,10 @@ impl Sysbench {
         self
     }
 
-    #[must_use]
     pub fn test(&self) -> Test {
         self.shared.test
     }
 
-    #[must_use]
     pub fn options(&self) -> &Options {
         &self.shared.options
     }

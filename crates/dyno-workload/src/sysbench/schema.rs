@@ -4,13 +4,11 @@ use super::options::Options;
 use crate::dataset::{Index, Key, Kind, Table, column};
 
 /// `sbtest1`, `sbtest2`, …
-#[must_use]
 pub fn table_name(table: u32) -> String {
     format!("sbtest{table}")
 }
 
 /// The secondary index of a table, `k_1`.
-#[must_use]
 pub fn index_name(table: u32) -> String {
     format!("k_{table}")
 }

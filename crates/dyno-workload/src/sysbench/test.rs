@@ -30,14 +30,12 @@ impl Test {
     ];
 
     /// sysbench's name for it, `oltp_point_select`.
-    #[must_use]
     pub fn name(self) -> &'static str {
         // The workload's name without its family.
         self.workload().split_at(super::NAME.len() + 1).1
     }
 
     /// The workload's full name, `sysbench/oltp_point_select`.
-    #[must_use]
     pub fn workload(self) -> &'static str {
         match self {
             Self::PointSelect => "sysbench/oltp_point_select",
@@ -54,13 +52,11 @@ impl Test {
     }
 
     /// The test that sysbench calls `name`.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|test| test.name() == name)
     }
 
     /// One line for a list.
-    #[must_use]
     pub fn about(self) -> &'static str {
         match self {
             Self::PointSelect => "read: one row by its key",
@@ -78,7 +74,6 @@ impl Test {
         }
     }
 
-    #[must_use]
     pub fn writes(self) -> bool {
         !matches!(
             self,
@@ -87,13 +82,11 @@ impl Test {
     }
 
     /// Whether an event is one transaction with BEGIN and COMMIT, unless `skip_trx` is on.
-    #[must_use]
     pub fn is_transactional(self) -> bool {
         matches!(self, Self::ReadOnly | Self::ReadWrite | Self::WriteOnly)
     }
 
     /// Whether only `sbtest1` is used.
-    #[must_use]
     pub fn uses_first_table_only(self) -> bool {
         matches!(self, Self::SelectRandomPoints | Self::SelectRandomRanges)
     }

@@ -23,7 +23,6 @@ pub struct Unique {
 
 impl Unique {
     /// Of all numbers of 32 bits; `seed` decides their order.
-    #[must_use]
     pub fn new(seed: u64) -> Arc<Self> {
         Self::up_to(u32::MAX, BLOCK, seed)
     }
@@ -35,7 +34,6 @@ impl Unique {
     }
 
     /// A client's own hand into it.
-    #[must_use]
     pub fn numbers(self: &Arc<Self>) -> UniqueNumbers {
         UniqueNumbers { unique: Arc::clone(self), next: 0, end: 0 }
     }

@@ -66,7 +66,6 @@ impl Script {
     pub const ALL: [Self; 3] = [Self::TpcbLike, Self::SimpleUpdate, Self::SelectOnly];
 
     /// The workload's full name, `tpcb/tpcb-like`.
-    #[must_use]
     pub fn workload(self) -> &'static str {
         match self {
             Self::TpcbLike => "tpcb/tpcb-like",
@@ -76,14 +75,12 @@ impl Script {
     }
 
     /// pgbench's name for it, `tpcb-like`.
-    #[must_use]
     pub fn name(self) -> &'static str {
         // The workload's name without its family.
         self.workload().split_at(super::NAME.len() + 1).1
     }
 
     /// One line for a list.
-    #[must_use]
     pub fn about(self) -> &'static str {
         match self {
             Self::TpcbLike => {
@@ -94,7 +91,6 @@ impl Script {
         }
     }
 
-    #[must_use]
     pub fn writes(self) -> bool {
         self != Self::SelectOnly
     }
@@ -122,7 +118,6 @@ pub struct TpcB {
 
 impl TpcB {
     /// `scale` is the scale of the data that is there, `dialect` the server's.
-    #[must_use]
     pub fn new(script: Script, scale: u32, dialect: &Dialect) -> Self {
         let begin = format!("{};", dialect.begin_write);
         let text = |statement: &ScriptStatement| match statement.sql {
@@ -148,7 +143,6 @@ impl TpcB {
         self
     }
 
-    #[must_use]
     pub fn script(&self) -> Script {
         self.script
     }

@@ -12,7 +12,6 @@ pub const SCALE_MAX: u64 = 1_000_000;
 const BYTES_PER_SCALE: u64 = 15_750_000;
 
 /// Bytes of tables and keys at `scale`, before any load.
-#[must_use]
 pub fn data_bytes(scale: u32) -> u64 {
     u64::from(scale) * BYTES_PER_SCALE
 }
@@ -32,7 +31,6 @@ pub(super) fn measured_sizes(scale: u32) -> Vec<MeasuredSize> {
 /// A scale that suits a machine: eight branches for each processor (the ladder seldom gains beyond that many clients, and
 /// TPC-B with fewer branches than clients measures waiting for a branch's row); 50 to 200, or with `quick` two for each
 /// processor, 10 to 20. Preparing that should take seconds rather than minutes. Less where it does not fit.
-#[must_use]
 pub fn suggest_scale(
     memory_bytes: Option<u64>,
     cpus: Option<u32>,

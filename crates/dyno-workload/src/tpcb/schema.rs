@@ -26,7 +26,6 @@ impl Table {
     /// In the order in which they are made.
     pub const ALL: [Self; 4] = [Self::History, Self::Tellers, Self::Accounts, Self::Branches];
 
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Branches => "pgbench_branches",
@@ -37,7 +36,6 @@ impl Table {
     }
 
     /// Rows at `scale` before any load.
-    #[must_use]
     pub fn rows(self, scale: u32) -> u64 {
         let branches = u64::from(scale);
         match self {

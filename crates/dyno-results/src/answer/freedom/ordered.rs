@@ -83,7 +83,6 @@ const ONE_VALUE: [&str; 61] = [
 ];
 
 impl Ordered {
-    #[must_use]
     pub fn of(sql: &str) -> Option<Self> {
         let tokens = answering(sql);
         tokens.first().filter(|first| first.is_word("select"))?;
@@ -91,7 +90,6 @@ impl Ordered {
     }
 
     /// Whether a key of these columns is among those of the order.
-    #[must_use]
     pub fn includes(&self, key: &[String]) -> bool {
         let is_one = |column: &String| self.columns.iter().any(|other| other.eq_ignore_ascii_case(column));
         !key.is_empty() && key.iter().all(is_one)

@@ -48,7 +48,6 @@ impl NodeExporter {
     }
 
     /// The URL without user and password.
-    #[must_use]
     pub fn url(&self) -> &str {
         &self.shown
     }

@@ -178,7 +178,6 @@ pub enum AutoIncrement {
 
 impl Dialect {
     /// What a server of this protocol understands as far as one can tell before it was asked.
-    #[must_use]
     pub const fn of_wire(mysql: bool) -> Self {
         if mysql { Self::MYSQL } else { Self::POSTGRESQL }
     }
@@ -186,13 +185,11 @@ impl Dialect {
     /// Whether the primary key is better made of the loaded rows. PostgreSQL builds the key of a full table faster than
     /// it fills one along with the rows. On MySQL the key is the table, and relatives of PostgreSQL want to know it
     /// beforehand, to place the rows.
-    #[must_use]
     pub fn key_after_load(&self) -> bool {
         self.bulk == Bulk::Copy { freeze: true }
     }
 
     /// The statement that brings the planner's statistics on a table up to date.
-    #[must_use]
     pub fn analyze(&self, table: &str) -> Option<String> {
         match self.analyze {
             Analyze::Never => None,
@@ -203,38 +200,32 @@ impl Dialect {
     }
 
     /// The statement that spreads a table over the nodes, between its creation and its load.
-    #[must_use]
     pub fn distribute(&self, table: &str) -> Option<String> {
         Some(self.distribute?.replace("{table}", table))
     }
 
     /// The statement that has the numbers in `column` go on behind those of so many rows.
-    #[must_use]
     pub fn sequence(&self, table: &str, column: &str, rows: u64) -> Option<String> {
         let sql = self.sequence?.replace("{table}", table).replace("{column}", column);
         Some(sql.replace("{rows}", &rows.to_string()))
     }
 
     /// The statements that limit how long a session waits for a lock, and that lift the limit again.
-    #[must_use]
     pub fn lock_wait(&self, limit: Duration) -> [String; 2] {
         self.lock_wait.map(|sql| sql.replace("{seconds}", &limit.as_secs().to_string()))
     }
 
     /// What follows `CREATE TABLE` so that pages are filled this far.
-    #[must_use]
     pub fn fill(&self, percent: u8) -> String {
         self.fill.replace("{percent}", &percent.to_string())
     }
 
     /// The statement that empties a table.
-    #[must_use]
     pub fn empty(&self, table: &str) -> String {
         self.empty.replace("{table}", table)
     }
 
     /// What follows `CREATE TABLE` to name a storage engine.
-    #[must_use]
     pub fn engine(&self, engine: &str) -> String {
         self.engine.replace("{engine}", engine)
     }
@@ -242,7 +233,6 @@ impl Dialect {
 
 impl Bulk {
     /// The statement's name.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Copy { .. } => "COPY",
@@ -255,7 +245,6 @@ impl Bulk {
 
 impl Comments {
     /// Makes a table with this comment, if it has one, by `create` with what stands behind it.
-    #[must_use]
     pub fn create(&self, [create, options]: [&str; 2], table: &str, text: &str) -> String {
         if text.is_empty() {
             return format!("{create}{options}");
@@ -265,13 +254,11 @@ impl Comments {
     }
 
     /// The statement that drops the comment of a table that was dropped.
-    #[must_use]
     pub fn drop(&self, table: &str) -> Option<String> {
         Some(self.drop?.replace("{table}", table))
     }
 
     /// The statement that changes the comment.
-    #[must_use]
     pub fn change(&self, table: &str, text: &str) -> String {
         self.change.replace("{table}", table).replace("{text}", text)
     }
@@ -279,7 +266,6 @@ impl Comments {
 
 impl Access {
     /// `table` with the hint that has this index read.
-    #[must_use]
     pub fn of(&self, table: &str, index: &str) -> String {
         format!("{table}{}", self.hint.replace("{index}", index))
     }
@@ -287,7 +273,6 @@ impl Access {
 
 impl AutoIncrement {
     /// The type of such a column, `SERIAL`.
-    #[must_use]
     pub const fn column_type(self) -> &'static str {
         match self {
             Self::Serial => "SERIAL",

@@ -58,7 +58,6 @@ impl<'a> Greeting<'a> {
         })
     }
 
-    #[must_use]
     pub fn challenge(&self) -> Vec<u8> {
         [self.challenge.0, self.challenge.1].concat()
     }

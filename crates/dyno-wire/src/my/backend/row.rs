@@ -53,12 +53,10 @@ impl<'a> ResultRow<'a> {
     }
 
     /// The number of columns.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.types.len()
     }
 
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.types.is_empty()
     }

@@ -118,7 +118,6 @@ enum HandshakeState {
 
 impl Handshake {
     /// A login that ends in a [`Session`].
-    #[must_use]
     pub fn new(login: Arc<Login>, options: Options) -> Self {
         Self {
             login,
@@ -171,13 +170,11 @@ impl Handshake {
     }
 
     /// Whether the session is ready.
-    #[must_use]
     pub fn is_done(&self) -> bool {
         self.state == HandshakeState::Done
     }
 
     /// The session, once [`is_done`](Self::is_done); before that it is of no use.
-    #[must_use]
     pub fn into_session(self) -> Session {
         Session {
             link: self.link,

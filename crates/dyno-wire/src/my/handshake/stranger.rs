@@ -9,7 +9,6 @@ const GREETING_BYTES_MAX: usize = 4096;
 
 /// Whether the first bytes from a server are MySQL's greeting, or its refusal to give one. At least seven bytes
 /// are needed to tell. Also for who speaks another protocol and wonders at the answer.
-#[must_use]
 pub fn is_greeting(bytes: &[u8]) -> bool {
     let Some(header) = Header::read(bytes) else { return false };
     if header.sequence != 0 || header.payload_bytes > GREETING_BYTES_MAX {

@@ -106,7 +106,6 @@ const ERROR: u8 = 0xff;
 
 impl ReplyScanner {
     /// For a session with these capabilities.
-    #[must_use]
     pub fn new(agreed: Capabilities) -> Self {
         Self {
             agreed,
@@ -183,13 +182,11 @@ impl ReplyScanner {
         Ok(Scanned { consumed: at, done: self.is_done() })
     }
 
-    #[must_use]
     pub fn totals(&self) -> Totals {
         self.totals
     }
 
     /// Whether every command of the request is answered.
-    #[must_use]
     pub fn is_done(&self) -> bool {
         self.phase == Phase::Done
     }
@@ -207,19 +204,16 @@ impl ReplyScanner {
     }
 
     /// Whether the server waits for a file's contents.
-    #[must_use]
     pub fn wants_local_infile(&self) -> bool {
         self.phase == Phase::LocalInfile
     }
 
     /// The statement that the request has prepared; the last, if it were several.
-    #[must_use]
     pub fn prepared(&self) -> Option<Prepared> {
         self.prepared
     }
 
     /// The first error of the request.
-    #[must_use]
     pub fn error(&self) -> Option<&MySqlError> {
         self.error.as_deref()
     }

@@ -33,13 +33,11 @@ impl<'a> CommandTag<'a> {
     }
 
     /// The whole tag.
-    #[must_use]
     pub fn text(&self) -> Text<'a> {
         Text(self.text)
     }
 
     #[inline]
-    #[must_use]
     pub fn command(&self) -> Command {
         match self.text {
             [b'S', b'E', b'L', b'E', b'C', b'T', b' ', ..] => Command::Select,
@@ -54,7 +52,6 @@ impl<'a> CommandTag<'a> {
 
     /// The number at the tag's end, 0 if there is none.
     #[inline]
-    #[must_use]
     pub fn rows(&self) -> u64 {
         let mut rows = 0_u64;
         let mut unit = 1_u64;

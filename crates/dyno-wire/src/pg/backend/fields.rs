@@ -40,13 +40,11 @@ impl<'a> NoticeFields<'a> {
     }
 
     /// The field with this code: `M` message, `C` SQLSTATE, `D` detail, ….
-    #[must_use]
     pub fn get(&self, code: u8) -> Option<&'a [u8]> {
         self.iter().find_map(|(found, value)| (found == code).then_some(value))
     }
 
     /// The message itself, as bytes in the session's encoding.
-    #[must_use]
     pub fn message(&self) -> Text<'a> {
         Text(self.get(b'M').unwrap_or_default())
     }

@@ -94,7 +94,6 @@ pub struct CopyResponse<'a> {
 
 impl CopyResponse<'_> {
     /// The number of columns.
-    #[must_use]
     pub fn columns(&self) -> usize {
         self.formats.len() / 2
     }
@@ -197,7 +196,6 @@ pub struct Text<'a>(pub &'a [u8]);
 
 impl<'a> Text<'a> {
     /// As a `str`, with replacement characters for what is not UTF-8; allocates only for those.
-    #[must_use]
     pub fn lossy(self) -> Cow<'a, str> {
         String::from_utf8_lossy(self.0)
     }

@@ -27,12 +27,10 @@ impl<'a> DataRow<'a> {
     }
 
     /// The number of columns.
-    #[must_use]
     pub fn len(&self) -> usize {
         usize::from(self.columns)
     }
 
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.columns == 0
     }
@@ -86,12 +84,10 @@ impl<'a> RowDescription<'a> {
     }
 
     /// The number of columns.
-    #[must_use]
     pub fn len(&self) -> usize {
         usize::from(self.columns)
     }
 
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.columns == 0
     }

@@ -87,14 +87,12 @@ enum HandshakeState {
 
 impl Handshake {
     /// A login that ends in a [`Session`].
-    #[must_use]
     pub fn new(login: Arc<Login>) -> Self {
         Self::with_purpose(login, Purpose::Session)
     }
 
     /// A connection that asks another session's statement to stop, encrypted as the login asks. Once it is done
     /// and its output sent the connection has no more to say.
-    #[must_use]
     pub fn for_cancel(login: Arc<Login>, process_id: i32, secret_key: Vec<u8>) -> Self {
         Self::with_purpose(login, Purpose::Cancel { process_id, secret_key })
     }
@@ -139,13 +137,11 @@ impl Handshake {
     }
 
     /// Whether the session is ready (or the cancel request written).
-    #[must_use]
     pub fn is_done(&self) -> bool {
         self.state == HandshakeState::Done
     }
 
     /// The session, once [`is_done`](Self::is_done); before that it is of no use.
-    #[must_use]
     pub fn into_session(self) -> Session {
         Session {
             link: self.link,

@@ -31,7 +31,6 @@ pub enum PartitionMethod {
 
 impl PartitionMethod {
     /// As `--partition-method` and the report have it.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Range => "range",
@@ -240,7 +239,6 @@ impl InitializeError {
     }
 
     /// What pgbench prints behind `pgbench: detail: `.
-    #[must_use]
     pub fn detail(&self) -> Option<String> {
         match self {
             Self::Query { sql, .. } => Some(format!("Query was: {sql}")),

@@ -65,7 +65,6 @@ pub enum StepsError {
 
 impl StepsError {
     /// What pgbench prints behind `pgbench: detail: `.
-    #[must_use]
     pub fn detail(self) -> Option<&'static str> {
         match self {
             Self::Empty => None,

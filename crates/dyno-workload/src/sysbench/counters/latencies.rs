@@ -97,25 +97,21 @@ impl Default for Latencies {
 
 impl Latencies {
     /// How many there are.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.buckets.iter().sum()
     }
 
     /// The middle of a bucket, milliseconds.
-    #[must_use]
     pub fn bucket_ms(bucket: usize) -> f64 {
         (bucket as f64 * step()).exp() * FIRST_MS
     }
 
     /// Counts by bucket; [`BUCKETS`] of them.
-    #[must_use]
     pub fn buckets(&self) -> &[u64] {
         &self.buckets
     }
 
     /// The middle of the bucket that holds the given percentile, milliseconds; 0 where there are no latencies.
-    #[must_use]
     pub fn percentile_ms(&self, percent: f64) -> f64 {
         let count = self.count();
         if count == 0 {
@@ -132,7 +128,6 @@ impl Latencies {
     }
 
     /// Those since `earlier`, an earlier reading of the same; the extremes stay.
-    #[must_use]
     pub(super) fn since(&self, earlier: &Self) -> Self {
         let buckets = self.buckets.iter().zip(&earlier.buckets);
         Self {

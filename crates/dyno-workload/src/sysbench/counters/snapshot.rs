@@ -23,14 +23,12 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    #[must_use]
     pub fn queries(&self) -> u64 {
         self.reads + self.writes + self.other
     }
 
     /// What was counted since `earlier`, an earlier reading of the same counters. What is under way, and the extremes
     /// of the latencies, stay as they are.
-    #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let none = (0, 0);
         let clients = self.per_client.iter().enumerate().map(|(client, now)| {
@@ -53,7 +51,6 @@ impl Snapshot {
 
     /// Mean and standard deviation over the clients of their events, and of their time in seconds; zeros where there
     /// is no client.
-    #[must_use]
     pub fn fairness(&self) -> [(f64, f64); 2] {
         let spread = |value: &dyn Fn(&(u64, u64)) -> f64| {
             let count = self.per_client.len().max(1) as f64;

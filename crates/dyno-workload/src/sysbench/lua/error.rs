@@ -17,7 +17,6 @@ impl LuaError {
     }
 
     /// The script itself could not be read.
-    #[must_use]
     pub fn unreadable(name: &str, error: &std::io::Error) -> Self {
         Self::new(None, format!("cannot read the script {name}: {error}"))
     }

@@ -94,7 +94,6 @@ impl LuaShared {
 }
 
 impl LuaLoad {
-    #[must_use]
     pub fn new(script: Arc<LuaScript>, run: LuaRun) -> Self {
         Self {
             types: [script.name()],
@@ -110,7 +109,6 @@ impl LuaLoad {
     }
 
     /// The first error of a client that ended the run.
-    #[must_use]
     pub fn failure(&self) -> Option<&LuaError> {
         self.shared.failure.get()
     }

@@ -43,7 +43,6 @@ pub enum OptionKind {
 
 impl OptionKind {
     /// What stands behind `=`, or nothing, as sysbench reads it: as far as it makes sense.
-    #[must_use]
     pub fn read(self, text: Option<&str>) -> OptionValue {
         let flag = flag(text).unwrap_or(false);
         let text = text.unwrap_or_default();
@@ -60,7 +59,6 @@ impl OptionKind {
 }
 
 /// `on`, `true` and `1`; `off`, `false` and `0`; no value is `on`.
-#[must_use]
 pub fn flag(text: Option<&str>) -> Option<bool> {
     match text {
         None | Some("on" | "true" | "1") => Some(true),
@@ -75,7 +73,6 @@ pub fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Bytes: a number, and a letter for its unit.
-#[must_use]
 pub fn size(text: &str) -> i64 {
     let (value, rest) = leading_integer(text);
     let unit = rest.bytes().next().map(|letter| letter.to_ascii_uppercase());
@@ -96,13 +93,11 @@ pub struct DeclaredOption {
 
 impl DeclaredOption {
     /// The name that `sysbench.opt` has it under: dashes and underscores are the same.
-    #[must_use]
     pub fn key(&self) -> String {
         self.name.replace('-', "_")
     }
 
     /// How it is written on the command line: `table_size=N`, `auto_inc[=on|off]`.
-    #[must_use]
     pub fn syntax(&self) -> String {
         let value = match self.kind {
             OptionKind::Bool => "[=on|off]",
@@ -116,7 +111,6 @@ impl DeclaredOption {
     }
 
     /// The lines that help has of a script's options.
-    #[must_use]
     pub fn list(options: &[Self]) -> String {
         let width = options.iter().map(|option| option.syntax().len()).max().unwrap_or(0);
         let line = |option: &Self| {
@@ -128,7 +122,6 @@ impl DeclaredOption {
 
     /// What the script finds where the command line does not name it; without a default, as if it were named without a
     /// value.
-    #[must_use]
     pub fn value_unset(&self) -> OptionValue {
         self.kind.read(self.default.as_deref())
     }

@@ -131,19 +131,16 @@ impl LuaScript {
     }
 
     /// Its file's name without `.lua`.
-    #[must_use]
     pub fn name(&self) -> String {
         let path = Path::new(&self.setup.path);
         path.file_stem().map_or_else(|| self.setup.path.clone(), |name| name.to_string_lossy().into_owned())
     }
 
-    #[must_use]
     pub fn text(&self) -> &[u8] {
         &self.setup.text
     }
 
     /// Of `sysbench.cmdline.options`, by name.
-    #[must_use]
     pub fn options_declared(&self) -> &[DeclaredOption] {
         &self.options
     }
@@ -159,13 +156,11 @@ impl LuaScript {
         self.main.configure(self.seat, &self.setup, random)
     }
 
-    #[must_use]
     pub fn is_mysql(&self) -> bool {
         self.setup.invocation.mysql
     }
 
     /// Whether it has asked for the driver yet, in any of its threads: a report then has queries in it.
-    #[must_use]
     pub fn uses_driver(&self) -> bool {
         self.setup.driver_used.load(Ordering::Relaxed)
     }
@@ -175,26 +170,22 @@ impl LuaScript {
     }
 
     /// Whether it has the function `name`: `event`, `init`, `prepare`, …
-    #[must_use]
     pub fn has_function(&self, name: &str) -> bool {
         self.main.has(self.seat, name)
     }
 
     /// Whether `name` is a command of it: in `sysbench.cmdline.commands`, or a function `prepare`, `cleanup` or `help`.
-    #[must_use]
     pub fn has_command(&self, name: &str) -> bool {
         let plain = matches!(name, "prepare" | "cleanup" | "help") && self.has_function(name);
         plain || self.command_entry(name).is_some()
     }
 
     /// Whether `name` is in `sysbench.cmdline.commands`, which goes before a function of that name.
-    #[must_use]
     pub fn lists_command(&self, name: &str) -> bool {
         self.command_entry(name).is_some()
     }
 
     /// Whether a command runs in as many threads as `--threads` says.
-    #[must_use]
     pub fn is_parallel(&self, name: &str) -> bool {
         let entry = self.command_entry(name);
         entry.is_some_and(|entry| matches!(entry.get::<Value>(2), Ok(Value::Boolean(true))))
@@ -285,7 +276,6 @@ fn package_path(directory: Option<&Path>, lua_path: Option<&str>, home: Option<&
 }
 
 /// The file of a script that is named as a module is, `NAME` or `directory.NAME`: as `require` would find it.
-#[must_use]
 pub fn find_module(name: &str, lua_path: Option<&str>, home: Option<&Path>) -> Option<PathBuf> {
     let name = name.replace('.', "/");
     let templates = package_path(None, lua_path, home);
