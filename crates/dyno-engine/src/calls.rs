@@ -2,9 +2,20 @@
 
 use std::ops::Range;
 
-use crate::driver::Operation;
-use crate::statement::StatementId;
 use crate::value::Value;
+
+/// The place of a statement in its workload's list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StatementId(pub u16);
+
+/// What a session is to do.
+#[derive(Debug, Clone, Copy)]
+pub enum Operation<'a> {
+    /// Text of one statement or several.
+    Sql(&'a str),
+    /// A statement that the session was opened with, and its values by the numbers of its parameters.
+    Statement { id: StatementId, values: Values<'a> },
+}
 
 /// Operations in their order, in memory that is used again.
 #[derive(Debug, Default)]

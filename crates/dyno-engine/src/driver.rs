@@ -10,8 +10,9 @@ use dyno_wire::endpoint::Endpoint;
 use dyno_wire::server_error::DriverError;
 
 pub use crate::batch::{Batch, BatchForm, ColumnValues, Texts, TypedValues};
-pub use crate::calls::Values;
-pub use crate::statement::{Statement, StatementId};
+pub use crate::calls::{Operation, StatementId, Values};
+use crate::statement::Recipient;
+pub use crate::statement::Statement;
 pub use crate::value::Value;
 
 /// One kind of database, at one place.
@@ -96,15 +97,6 @@ pub trait SessionProgress: Debug + Send + Sync {
     fn read_share(&self) -> Option<f64>;
 }
 
-/// What a session is to do.
-#[derive(Debug, Clone, Copy)]
-pub enum Operation<'a> {
-    /// Text of one statement or several.
-    Sql(&'a str),
-    /// A statement that the session was opened with, and its values by the numbers of its parameters.
-    Statement { id: StatementId, values: Values<'a> },
-}
-
 /// What an operation did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Executed {
@@ -168,6 +160,15 @@ impl Route {
         match self {
             Self::Wire(endpoint) => endpoint.address.to_string(),
             Self::Driver(driver) => driver.place(),
+        }
+    }
+
+    /// For whom requests are written.
+    pub(crate) fn recipient(&self) -> Recipient {
+        match self {
+            Self::Wire(endpoint) if endpoint.wire.is_mysql() => Recipient::MySql,
+            Self::Wire(_) => Recipient::Postgres,
+            Self::Driver(driver) => Recipient::Driver { backslashes: driver.escapes_by_backslash() },
         }
     }
 

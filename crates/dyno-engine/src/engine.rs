@@ -119,7 +119,7 @@ impl Engine {
         config: EngineConfig,
     ) -> Result<Self, EngineError> {
         let route = route.into();
-        let recipient = Recipient::of(&route);
+        let recipient = route.recipient();
         if config.protocol == Protocol::Extended && !recipient.has_extended() {
             return Err(EngineError::NotExtended);
         }

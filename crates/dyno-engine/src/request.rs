@@ -11,9 +11,9 @@ pub use dyno_wire::pg::frontend::BindWriter;
 pub use crate::statement::{PARAMETERS_MAX, Statement};
 pub use crate::value::Value;
 
-use crate::calls::Calls;
+use crate::calls::{Calls, StatementId};
 use crate::prepared_statements::PreparedStatements;
-use crate::statement::{StatementId, Statements};
+use crate::statement::Statements;
 
 /// What a statement does, for the count of a run's queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

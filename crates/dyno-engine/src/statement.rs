@@ -7,17 +7,12 @@ use dyno_wire::my::reply::Expect;
 use dyno_wire::pg::execution::Execution;
 use dyno_wire::pg::frontend;
 
-use crate::calls::Calls;
-use crate::driver::Route;
+use crate::calls::{Calls, StatementId};
 use crate::prepared_statements::PreparedStatements;
 use crate::value::{Value, execute_mysql, execute_postgres};
 
 /// Most parameters a statement may have: both protocols count them in 16 bits.
 pub const PARAMETERS_MAX: usize = u16::MAX as usize;
-
-/// The place of a statement in its workload's list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StatementId(pub u16);
 
 /// A statement with parameters `$1`, `$2`, …, whatever the server's protocol.
 #[derive(Debug, Clone)]
@@ -141,14 +136,6 @@ impl Recipient {
     /// Whether its protocol binds parameters without preparing the statement first.
     pub(crate) fn has_extended(self) -> bool {
         self == Self::Postgres
-    }
-
-    pub(crate) fn of(route: &Route) -> Self {
-        match route {
-            Route::Wire(endpoint) if endpoint.wire.is_mysql() => Self::MySql,
-            Route::Wire(_) => Self::Postgres,
-            Route::Driver(driver) => Self::Driver { backslashes: driver.escapes_by_backslash() },
-        }
     }
 }
 

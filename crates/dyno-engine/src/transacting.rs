@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use dyno_wire::server_error::ServerError;
 
+use crate::calls::StatementId;
 use crate::cancel::{self, Asked};
 use crate::clock::{nanoseconds, now_ns};
 use crate::config::EngineConfig;
@@ -12,7 +13,6 @@ use crate::io::Io;
 use crate::record::{ErrorCode, Outcome, Transaction};
 use crate::recorder::Recorder;
 use crate::session::{Session, SessionState};
-use crate::statement::StatementId;
 use crate::workload::{Answer, Reaction, StatementFailure, Step, TransactionStatus, Workload};
 
 /// What holds for all transactions of a run.

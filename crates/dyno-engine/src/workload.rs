@@ -12,10 +12,10 @@ use dyno_wire::server_error::ServerError;
 pub use dyno_wire::pg::backend::{NoticeFields, TransactionStatus};
 pub use dyno_wire::row::{Field, Fields, Row};
 
+pub use crate::calls::StatementId;
 use crate::error::SessionError;
 use crate::request::{Request, Statement};
 use crate::schedule::Gaps;
-pub use crate::statement::StatementId;
 
 /// Something seen while a stage runs.
 pub type Observation = observation::Observation<SessionError>;

@@ -15,7 +15,6 @@ pub use freedom::{Freedom, Ordered, SAID};
 pub use kind::{Kind, write_element};
 use number::Number;
 
-use crate::event::{Answer, QueryAnswer};
 use crate::fnv1a;
 
 /// Name and version of the form in which answers are recorded.
@@ -25,6 +24,69 @@ pub const SCHEMA: &str = "dyno.answers/1";
 pub const OF_SPECIFICATION: &str = "answers-of-specification";
 /// The check that queries return what an earlier run has recorded.
 pub const AS_RECORDED: &str = "answers-as-recorded";
+
+/// What a query returned, the first time that its first client ran it in a load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    pub target: String,
+    /// Of its stages.
+    pub series: String,
+    #[serde(flatten)]
+    pub answer: QueryAnswer,
+}
+
+/// What a query returned.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct QueryAnswer {
+    /// `Q1`, as its type of transactions is called.
+    pub query: String,
+    /// Its text as it was sent.
+    pub sql: String,
+    /// The values in it of the set's parameters; `None` in runs of earlier versions. Answers for other values are not compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parameters: Option<Vec<String>>,
+    /// Of what kind the values of each column are, by which they are kept; none in runs of earlier versions, and where it is not
+    /// known of any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<Kind>,
+    /// The first 1,000 rows, as far as they have less than 1 MiB; of long values as [`Kind::keep`] keeps them.
+    pub rows: Vec<Vec<String>>,
+    /// How many there were.
+    pub count: u64,
+    /// Over all rows but the numbers of `columns`, whatever their order; in hexadecimal.
+    pub digest: String,
+    /// How `digest` and `columns` are computed: see [`Digest::form`].
+    #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
+    pub digest_form: u32,
+    /// Over the numbers of each column some of whose first rows have a point or an exponent; `None` for the others. `None` in
+    /// runs of earlier versions: their digest is another, and numbers in their rows may have at most two digits behind the point.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub columns: Option<Vec<Option<Decimals>>>,
+    /// A number with a point or an exponent came in a column whose numbers before it had none: another digest does not tell that
+    /// it is another answer. `None` in runs of earlier versions, of which that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late_decimals: Option<bool>,
+    /// Whether each column has only values that texts of all kinds keep alike. Empty in runs of earlier versions, of which that is
+    /// not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plain: Vec<bool>,
+    /// By the target's catalog no two rows have the same in the order of its LIMIT: a key of its table is among the keys of that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_ties: bool,
+    /// Later answers to the same text that were others.
+    pub changed: u64,
+    /// Why a later answer, or a recorded one, is another and both may be right: what the text leaves open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub varies: Option<String>,
+    /// Whether it is the answer that is known to be right: that of the workload's specification, or one that was recorded;
+    /// `None` where there is none for this text and data.
+    pub validated: Option<bool>,
+    /// The one that is known was recorded by an earlier run.
+    #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
+    pub recorded: bool,
+    /// In what it differs from that.
+    pub wrong: Option<String>,
+}
 
 /// Answers that a run has recorded, with which those of later runs are compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

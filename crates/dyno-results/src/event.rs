@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, Serializer, de};
 
-use clap::ValueEnum;
 use schemars::JsonSchema;
 
-use crate::answer::{Decimals, Kind};
+pub use crate::answer::{Answer, QueryAnswer};
 pub use crate::finding::{Code, Fact, FactUnit, FactValue, Facts, Finding, Severity, Subject};
 use crate::latency::{Latency, add_to};
 use crate::plan::Plan;
 use crate::spec::RunSpec;
+pub use crate::spec::{Distribution, HookTime, StageKind};
 
 /// An event with its place in the stream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -425,39 +425,6 @@ pub struct PrepareStep {
     pub bytes: Option<u64>,
 }
 
-/// What a stage is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum StageKind {
-    /// Recorded and shown, and left out of every figure.
-    WarmUp,
-    /// One rung of a ladder over clients, or one step of a ramp that goes up in steps (of clients or of the rate).
-    Ladder,
-    /// Steady load from which the headline figures come.
-    Hold,
-    /// Clients or rate change while it runs.
-    Ramp,
-}
-
-impl StageKind {
-    /// As users name it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::WarmUp => "warm-up",
-            Self::Ladder => "ladder",
-            Self::Hold => "hold",
-            Self::Ramp => "ramp",
-        }
-    }
-
-    /// One such stage: of a ladder a rung.
-    #[must_use]
-    pub fn stage_name(self) -> &'static str {
-        if self == Self::Ladder { "rung" } else { self.name() }
-    }
-}
-
 /// How transactions arrive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "arrival", rename_all = "kebab-case")]
@@ -474,14 +441,6 @@ pub enum Arrival {
         /// Of an open load: the distribution of the time between arrivals.
         distribution: Distribution,
     },
-}
-
-/// Distribution of the time between arrivals of an open load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Distribution {
-    Poisson,
-    Constant,
 }
 
 /// Where a stage has its place in the run. No two stages have the same key; those of two systems whose keys differ in nothing
@@ -890,69 +849,6 @@ pub struct Check {
     pub detail: String,
 }
 
-/// What a query returned, the first time that its first client ran it in a load.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Answer {
-    pub target: String,
-    /// Of its stages.
-    pub series: String,
-    #[serde(flatten)]
-    pub answer: QueryAnswer,
-}
-
-/// What a query returned.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct QueryAnswer {
-    /// `Q1`, as its type of transactions is called.
-    pub query: String,
-    /// Its text as it was sent.
-    pub sql: String,
-    /// The values in it of the set's parameters; `None` in runs of earlier versions. Answers for other values are not compared.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parameters: Option<Vec<String>>,
-    /// Of what kind the values of each column are, by which they are kept; none in runs of earlier versions, and where it is not
-    /// known of any.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub kinds: Vec<Kind>,
-    /// The first 1,000 rows, as far as they have less than 1 MiB; of long values as [`crate::answer::Kind::keep`] keeps them.
-    pub rows: Vec<Vec<String>>,
-    /// How many there were.
-    pub count: u64,
-    /// Over all rows but the numbers of `columns`, whatever their order; in hexadecimal.
-    pub digest: String,
-    /// How `digest` and `columns` are computed: see [`crate::answer::Digest::form`].
-    #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
-    pub digest_form: u32,
-    /// Over the numbers of each column some of whose first rows have a point or an exponent; `None` for the others. `None` in
-    /// runs of earlier versions: their digest is another, and numbers in their rows may have at most two digits behind the point.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub columns: Option<Vec<Option<Decimals>>>,
-    /// A number with a point or an exponent came in a column whose numbers before it had none: another digest does not tell that
-    /// it is another answer. `None` in runs of earlier versions, of which that is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub late_decimals: Option<bool>,
-    /// Whether each column has only values that texts of all kinds keep alike. Empty in runs of earlier versions, of which that is
-    /// not known.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub plain: Vec<bool>,
-    /// By the target's catalog no two rows have the same in the order of its LIMIT: a key of its table is among the keys of that.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub no_ties: bool,
-    /// Later answers to the same text that were others.
-    pub changed: u64,
-    /// Why a later answer, or a recorded one, is another and both may be right: what the text leaves open.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub varies: Option<String>,
-    /// Whether it is the answer that is known to be right: that of the workload's specification, or one that was recorded;
-    /// `None` where there is none for this text and data.
-    pub validated: Option<bool>,
-    /// The one that is known was recorded by an earlier run.
-    #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
-    pub recorded: bool,
-    /// In what it differs from that.
-    pub wrong: Option<String>,
-}
-
 /// The first failure of a query of a query set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct QueryFailure {
@@ -999,14 +895,6 @@ pub struct Cold {
     pub dropped: Vec<String>,
     /// What was not dropped, with the reason: `the system's cache of files: the server is on another host`.
     pub kept: Vec<String>,
-}
-
-/// On which side of a load something is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum HookTime {
-    Before,
-    After,
 }
 
 /// A target that was given up, while the others go on.

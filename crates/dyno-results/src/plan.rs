@@ -4,8 +4,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::event::HookTime;
 use crate::fnv1a;
+use crate::spec::HookTime;
 use crate::words::distinct;
 
 /// Real rows that are so many times more or fewer than planned are marked.

@@ -19,13 +19,20 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 pub use self::definition::Definition;
-pub use self::load::{Arrivals, Course, End, LoadSpec, Ramp, Rungs};
-pub use self::order::{Segment, StageOrder};
+pub use self::load::{Arrivals, Course, Distribution, End, LoadSpec, Ramp, Rungs};
+pub use self::order::{Segment, StageKind, StageOrder};
 pub use self::quantity::{Clients, Count, Quantity, Rate, Steps, Time, from_text};
-use crate::event::HookTime;
 
 /// The version of the format that this dyno reads and writes.
 pub const VERSION: u32 = 1;
+
+/// On which side of a load something is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HookTime {
+    Before,
+    After,
+}
 
 /// What a run is to do.
 #[derive(Debug, Clone, Default, PartialEq, Args, Serialize, Deserialize, JsonSchema)]

@@ -7,10 +7,7 @@ use std::sync::Arc;
 // A length of time, and no clock.
 use core::time::Duration;
 
-use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
-
-use crate::my;
+pub use crate::link::TlsSetup;
 
 /// A server's address, already resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +49,7 @@ pub enum Wire {
     #[default]
     Postgres,
     /// Whoever opens the socket sets what the options say of it.
-    MySql(my::handshake::Options),
+    MySql(MySqlOptions),
 }
 
 impl Wire {
@@ -63,6 +60,37 @@ impl Wire {
     /// The one of [`Login::parameters`] by which the server shows what a session is for.
     pub fn name_parameter(self) -> &'static str {
         if self.is_mysql() { "program_name" } else { "application_name" }
+    }
+}
+
+/// What MySQL's login knows beyond [`Login`], of which `parameters` become connection attributes here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MySqlOptions {
+    /// The connection is a Unix socket, over which passwords are sent in clear as the server expects there.
+    pub unix_socket: bool,
+    /// Let `LOAD DATA LOCAL INFILE` ask for a file.
+    pub local_infile: bool,
+    /// Count rows found, not rows changed, as affected.
+    pub found_rows: bool,
+    /// Let rows end without EOF packets where the server can.
+    pub deprecate_eof: bool,
+    /// Send the password as it is where the account's plugin wants that, over TLS. Whoever the certificate was not checked
+    /// of then knows it. Over a Unix socket it is sent in any case.
+    pub clear_password: bool,
+    /// Without TLS, ask the server for its RSA key. Who sits in between may put in a key of his own.
+    pub public_key_retrieval: bool,
+}
+
+impl Default for MySqlOptions {
+    fn default() -> Self {
+        Self {
+            unix_socket: false,
+            local_infile: false,
+            found_rows: false,
+            deprecate_eof: true,
+            clear_password: false,
+            public_key_retrieval: true,
+        }
     }
 }
 
@@ -87,13 +115,6 @@ pub enum Tls {
     Prefer(TlsSetup),
     /// Encrypted or not at all.
     Require(TlsSetup),
-}
-
-/// What a TLS session needs; trust is decided by `config`'s verifier.
-#[derive(Debug, Clone)]
-pub struct TlsSetup {
-    pub config: Arc<ClientConfig>,
-    pub server_name: ServerName<'static>,
 }
 
 /// Whether SCRAM binds to the TLS channel (`channel_binding` of libpq).

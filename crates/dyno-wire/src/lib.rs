@@ -5,6 +5,7 @@
 
 pub mod der;
 pub mod endpoint;
+pub mod libpq_text;
 pub mod link;
 pub mod my;
 pub mod pg;

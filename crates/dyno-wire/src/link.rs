@@ -5,10 +5,16 @@ use std::fmt;
 use std::io::{BufRead, Write};
 use std::sync::Arc;
 
-use rustls::{ClientConnection, ProtocolVersion};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, ProtocolVersion};
 use thiserror::Error;
 
-use crate::endpoint::TlsSetup;
+/// What a TLS session needs; trust is decided by `config`'s verifier.
+#[derive(Debug, Clone)]
+pub struct TlsSetup {
+    pub config: Arc<ClientConfig>,
+    pub server_name: ServerName<'static>,
+}
 
 /// How protocol bytes become network bytes.
 pub enum Link {

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::is_false;
 use super::quantity::{Clients, Quantity, Rate, Steps, Time};
-use crate::event::Distribution;
 
 /// Duration of an open or ramped stage where none is named.
 const DURATION_DEFAULT: Duration = Duration::from_secs(30);
@@ -16,6 +15,14 @@ const DURATION_DEFAULT: Duration = Duration::from_secs(30);
 const DURATION_MIN: Duration = Duration::from_millis(100);
 /// Most clients of the ladder that dyno chooses by itself.
 const AUTOMATIC_CLIENTS_MAX: u32 = 1024;
+
+/// Distribution of the time between arrivals of an open load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Distribution {
+    Poisson,
+    Constant,
+}
 
 /// How much load, and how it changes. What cannot hold at once is refused by [`LoadSpec::course`].
 #[derive(Debug, Clone, Default, PartialEq, Args, Serialize, Deserialize, JsonSchema)]

@@ -2,10 +2,43 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::load::{Arrivals, End};
-use crate::event::StageKind;
+
+/// What a stage is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StageKind {
+    /// Recorded and shown, and left out of every figure.
+    WarmUp,
+    /// One rung of a ladder over clients, or one step of a ramp that goes up in steps (of clients or of the rate).
+    Ladder,
+    /// Steady load from which the headline figures come.
+    Hold,
+    /// Clients or rate change while it runs.
+    Ramp,
+}
+
+impl StageKind {
+    /// As users name it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::WarmUp => "warm-up",
+            Self::Ladder => "ladder",
+            Self::Hold => "hold",
+            Self::Ramp => "ramp",
+        }
+    }
+
+    /// One such stage: of a ladder a rung.
+    #[must_use]
+    pub fn stage_name(self) -> &'static str {
+        if self == Self::Ladder { "rung" } else { self.name() }
+    }
+}
 
 /// One stage of load: what all generators together are to do. Each does its [segment](Segment) of it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -99,7 +132,7 @@ impl StageOrder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Distribution;
+    use crate::spec::Distribution;
 
     #[test]
     fn segments_have_all_together_and_none_twice() {

@@ -1,6 +1,6 @@
 //! What an answer says beside its rows.
 
-use dyno_wire::pg::libpq_text;
+use dyno_wire::libpq_text;
 use dyno_wire::{my, pg};
 
 use super::session::Sink;

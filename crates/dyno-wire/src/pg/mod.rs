@@ -6,5 +6,4 @@ pub mod error;
 pub mod execution;
 pub mod frontend;
 pub mod handshake;
-pub mod libpq_text;
 pub mod reply;

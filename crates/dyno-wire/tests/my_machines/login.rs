@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use dyno_wire::endpoint::{ChannelBinding, Login, Password, Tls, TlsSetup};
 use dyno_wire::my::error::ProtocolError;
-use dyno_wire::my::handshake::{Handshake, LoginError, Options, is_greeting};
+use dyno_wire::my::handshake::{Handshake, LoginError, Options};
 use dyno_wire::pg;
+use dyno_wire::pg::handshake::is_mysql_greeting;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
 
@@ -264,7 +265,7 @@ fn a_postgresql_login_is_told_of_mysql() {
     as_yes.splice(12..12, *b"-sid-log");
     as_yes[0] = b'S';
     for greeting in [MYSQL_GREETING, MARIADB_GREETING, &unwelcome, &as_yes] {
-        assert!(is_greeting(greeting));
+        assert!(is_mysql_greeting(greeting));
         for login in [login("secret"), with_tls(Tls::Prefer), with_tls(Tls::Require)] {
             let mut handshake = pg::handshake::Handshake::new(Arc::new(login));
             handshake.poll_output(&mut Vec::new());
@@ -275,7 +276,7 @@ fn a_postgresql_login_is_told_of_mysql() {
     for other in
         [&b"R\0\0\0\x08\0\0\0\0"[..], b"E\0\0\0\xffSFATAL\0VFATAL\0", b"N", b"S", b"K\0\0\0\x0c\0\0\0"]
     {
-        assert!(!is_greeting(other));
+        assert!(!is_mysql_greeting(other));
     }
 }
 

@@ -5,11 +5,11 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 
 use dyno_wire::endpoint::{ChannelBinding, Login, Password, Tls};
+use dyno_wire::libpq_text;
 use dyno_wire::pg::backend::{CopyResponse, DataRow, NoticeFields, RowDescription};
 use dyno_wire::pg::error::PostgresError;
 use dyno_wire::pg::frontend;
 use dyno_wire::pg::handshake::{Handshake, LoginError, Session};
-use dyno_wire::pg::libpq_text;
 use dyno_wire::pg::reply::{ReplyScanner, ReplySink, Totals};
 
 /// A login as one of the server's users.

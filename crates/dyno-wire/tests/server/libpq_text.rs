@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use dyno_wire::pg::libpq_text;
+use dyno_wire::libpq_text;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 

@@ -12,7 +12,7 @@ use dyno_engine::workload::{
     TransactionStatus, TransactionType,
 };
 
-use dyno_wire::pg::libpq_text;
+use dyno_wire::libpq_text;
 
 use super::debug::tell_value;
 use super::load::PgbenchShared;

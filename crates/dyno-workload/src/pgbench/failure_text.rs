@@ -1,7 +1,7 @@
 //! Why a statement of an administrative connection failed, in libpq's words.
 
 use dyno_target::connection::QueryError;
-use dyno_wire::pg::libpq_text::{self, CLOSED};
+use dyno_wire::libpq_text::{self, CLOSED};
 
 /// The whole message, without a newline at its end. `sql` is the statement that failed.
 pub(super) fn failure_text(error: &QueryError, sql: &str) -> String {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use dyno_engine::clock;
-use dyno_wire::pg::libpq_text;
+use dyno_wire::libpq_text;
 
 use super::load::LoadOptions;
 use super::tally::{Counts, FailureKind, LatencySpread};

@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use dyno_engine::error::SessionError;
 use dyno_engine::workload::{EndedTransaction, Reaction, StatementFailure};
-use dyno_wire::pg::libpq_text;
+use dyno_wire::libpq_text;
 
 use super::client::{Aborted, ScriptClient};
 use super::load::WeightedScript;

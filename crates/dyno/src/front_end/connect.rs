@@ -8,7 +8,7 @@ use dyno_target::Target;
 use dyno_target::connection::{ConnectError, Connection};
 use dyno_target::settings::TargetError;
 use dyno_wire::endpoint::{Address, Endpoint};
-use dyno_wire::pg::libpq_text;
+use dyno_wire::libpq_text;
 
 use crate::secrets;
 

@@ -16,7 +16,7 @@ use dyno_results::event::StageFinished;
 use dyno_results::spec::{End, Protocol};
 use dyno_target::connection::Connection;
 use dyno_target::inspect::UserStatement;
-use dyno_wire::pg::libpq_text;
+use dyno_wire::libpq_text;
 use dyno_workload::pgbench::before::{self, TableFacts};
 use dyno_workload::pgbench::console::Console;
 use dyno_workload::pgbench::load::{PgbenchLoad, WeightedScript};

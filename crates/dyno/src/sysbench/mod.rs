@@ -60,7 +60,7 @@ fn short_name(mysql: bool) -> &'static str {
 pub(crate) fn main(arguments: &[OsString]) -> u8 {
     let typed: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let read_file = |path: &str| {
-        dyno_target::files::read_to_string(path).map_err(|error| dyno_wire::pg::libpq_text::system(&error))
+        dyno_target::files::read_to_string(path).map_err(|error| dyno_wire::libpq_text::system(&error))
     };
     let line = match CommandLine::read(typed.clone(), &read_file, &mut console::error) {
         Ok(line) => line,

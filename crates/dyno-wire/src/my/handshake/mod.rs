@@ -19,50 +19,19 @@ use std::sync::Arc;
 
 use self::authentication::Authenticator;
 pub use self::error::LoginError;
-pub use self::stranger::is_greeting;
 use super::backend::{Greeting, OkPacket, parse_error};
 use super::capabilities::{Capabilities, StatusFlags};
 use super::error::ProtocolError;
 use super::frontend::{self, LoginRequest};
 use super::packet::{self, Header, Packet, next_packet};
-use crate::endpoint::{Login, Tls, TlsSetup};
-use crate::link::Link;
+pub use crate::endpoint::MySqlOptions as Options;
+use crate::endpoint::{Login, Tls};
+use crate::link::{Link, TlsSetup};
 
 /// No packet of a login is longer: a stranger must not make us hoard memory.
 const PACKET_BYTES_MAX: usize = 64 * 1024;
 /// Of all that a server may say before the session is ready. Each request to show the password in another way is answered.
 const LOGIN_BYTES_MAX: usize = 1024 * 1024;
-
-/// What MySQL's login knows beyond [`Login`], of which `parameters` become connection attributes here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
-    /// The connection is a Unix socket, over which passwords are sent in clear as the server expects there.
-    pub unix_socket: bool,
-    /// Let `LOAD DATA LOCAL INFILE` ask for a file.
-    pub local_infile: bool,
-    /// Count rows found, not rows changed, as affected.
-    pub found_rows: bool,
-    /// Let rows end without EOF packets where the server can.
-    pub deprecate_eof: bool,
-    /// Send the password as it is where the account's plugin wants that, over TLS. Whoever the certificate was not checked
-    /// of then knows it. Over a Unix socket it is sent in any case.
-    pub clear_password: bool,
-    /// Without TLS, ask the server for its RSA key. Who sits in between may put in a key of his own.
-    pub public_key_retrieval: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            unix_socket: false,
-            local_infile: false,
-            found_rows: false,
-            deprecate_eof: true,
-            clear_password: false,
-            public_key_retrieval: true,
-        }
-    }
-}
 
 /// A login under way.
 pub struct Handshake {

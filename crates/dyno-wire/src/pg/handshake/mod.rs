@@ -23,7 +23,6 @@ use super::error::{PostgresError, ProtocolError, Tag};
 use super::frontend;
 use crate::endpoint::{Login, Tls};
 use crate::link::Link;
-use crate::my::handshake::is_greeting;
 
 /// No message of a login is longer: a stranger must not make us hoard memory.
 const FRAME_BYTES_MAX: usize = 64 * 1024;
@@ -182,7 +181,7 @@ impl Handshake {
     fn advance(&mut self, network: &[u8]) -> Result<(), LoginError> {
         // A MySQL server speaks first; its greeting would pass for a strange answer to what was sent.
         let nothing_before = self.link.is_plain() && self.input.is_empty();
-        if nothing_before && self.state != HandshakeState::Starting && is_greeting(network) {
+        if nothing_before && self.state != HandshakeState::Starting && is_mysql_greeting(network) {
             return Err(LoginError::MySql);
         }
         let network = match self.state {
@@ -275,6 +274,24 @@ impl fmt::Debug for Handshake {
             .field("state", &self.state)
             .field("link", &self.link)
             .finish_non_exhaustive()
+    }
+}
+
+/// Whether the first bytes from a server are MySQL's greeting, or its refusal to give one. At least seven bytes are needed to
+/// tell.
+pub fn is_mysql_greeting(bytes: &[u8]) -> bool {
+    // Text reads as a length far beyond.
+    const LENGTH_MAX: u32 = 4096;
+    let [low, middle, high, 0, payload @ ..] = bytes else { return false };
+    if u32::from_le_bytes([*low, *middle, *high, 0]) > LENGTH_MAX {
+        return false;
+    }
+    match payload {
+        // A version number follows that of the protocol.
+        [10, digit, ..] => digit.is_ascii_digit(),
+        // A server error's number lies between 1000 and 5000; what PostgreSQL has in this place is a letter.
+        [0xff, low, high, ..] => (1000..5000).contains(&u16::from_le_bytes([*low, *high])),
+        _ => false,
     }
 }
 

@@ -8,7 +8,7 @@ use dyno_engine::workload::{
     Answer, Client, EndedTransaction, Reaction, Reply as Part, StatementFailure, Step, TransactionStatus,
     TransactionType,
 };
-use dyno_wire::pg::libpq_text;
+use dyno_wire::libpq_text;
 
 use super::error::LuaError;
 use super::kind::{of_text, outcome, outcome_of_prepared};

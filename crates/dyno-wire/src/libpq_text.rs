@@ -5,8 +5,8 @@
 
 use std::fmt::Write as _;
 
-use super::backend::NoticeFields;
-use super::error::PostgresError;
+use crate::pg::backend::NoticeFields;
+use crate::pg::error::PostgresError;
 use crate::server_error::ServerError;
 
 /// What libpq says of a session that ended without a word.
