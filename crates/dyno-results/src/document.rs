@@ -3,22 +3,23 @@
 //! It is a fold over the events and holds no opinion of its own. Its JSON form is versioned by [`SCHEMA`] and
 //! described in `docs/json.md`; within a version fields are only added. Unknown is `null`.
 
+mod parts;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use self::parts::{
+    AnswerCounts, Cell, Passes, QueryRatio, QueryTimes, Quote, Row, SpeedUp, Unit, Variants,
+};
 pub use crate::estimate::Estimate;
 use crate::event::Event;
 use crate::latency::Latency;
-pub use crate::passes::{AnswerCounts, Passes, QueryTimes};
 use crate::plan::{Plan, mark_rows_off};
-pub use crate::quote::Quote;
 use crate::spec::{RunSpec, StreamSpec, Time};
-pub use crate::speed_up::{QueryRatio, SpeedUp};
 pub use crate::timeline::{LoadColumns, Metric, PoolLoad, Timeline};
-pub use crate::variants::{Cell, Row, Unit, Variants};
 use crate::{event, words};
 
 /// Name and version of the document's JSON form.
@@ -168,19 +169,6 @@ impl Report {
         }
     }
 
-    /// The report with these findings, and with what is then to be quoted.
-    #[must_use]
-    pub fn judged(self, findings: Vec<event::Finding>) -> Self {
-        let mut report = Self { findings, ..self };
-        let places = |series: &Series| {
-            let all = report.findings.iter().enumerate();
-            all.filter(|(_, finding)| report.weighs_on(finding, series)).map(|(place, _)| place).collect()
-        };
-        let places: Vec<Vec<usize>> = report.series.iter().map(places).collect();
-        report.series.iter_mut().zip(places).for_each(|(series, places)| series.findings = places);
-        Self { quotes: crate::quote::of(&report), ..report }
-    }
-
     pub fn target(&self, name: &str) -> Option<&event::Target> {
         self.targets.iter().find(|target| target.name == name)
     }
@@ -201,7 +189,7 @@ impl Report {
         self.findings.iter().filter(|finding| self.weighs_on(finding, series))
     }
 
-    fn weighs_on(&self, finding: &event::Finding, series: &Series) -> bool {
+    pub(crate) fn weighs_on(&self, finding: &event::Finding, series: &Series) -> bool {
         let of_series = finding.subject.series.as_ref();
         self.bears_on(&finding.subject, &series.target) && of_series.is_none_or(|name| *name == series.name)
     }

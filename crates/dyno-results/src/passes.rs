@@ -2,56 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use crate::answer::{self, Compared};
+pub use crate::document::{AnswerCounts, Passes, QueryTimes};
 use crate::document::{Report, Series, StageResult};
 use crate::event::{Answer, QueryFailure, StageKind};
-use crate::speed_up::SpeedUp;
 use crate::statistics::geometric_mean::GeometricMean;
 use crate::statistics::repeats::{self, median};
 use crate::words::list;
-
-/// The passes over a query set.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Passes {
-    /// Ids of the passes, in the order in which they ran; the warm-up is none of them, nor is a pass that was cut short,
-    /// unless all were.
-    pub stages: Vec<u32>,
-    /// Seconds of each pass: for one client the sum over its queries, for several the time until the last was done. `null`
-    /// unless all queries ended well.
-    pub seconds: Vec<Option<f64>>,
-    /// The queries, in the order of their names in the workload.
-    pub queries: Vec<QueryTimes>,
-    /// The median of `seconds`, where a complete pass without a time counts as longer than all others; `None` if the median
-    /// is such a pass.
-    pub total_s: Option<f64>,
-    /// Half-width of the 95 % interval of `total_s` over the passes, seconds; `None` with fewer than three passes, and if one
-    /// has no time.
-    pub total_half_width_s: Option<f64>,
-    /// The geometric mean of the medians of all queries, seconds; `None` if one has none.
-    pub geometric_mean_s: Option<f64>,
-    /// Half-width of the 95 % interval of `geometric_mean_s`, by the geometric means of the passes, seconds; `None` as
-    /// `total_half_width_s`.
-    pub geometric_mean_half_width_s: Option<f64>,
-    /// Normalised queries per hour: 3,600 / `total_s` × clients × scale / processors of the server's host; `None` if one of
-    /// these is unknown, and for passes whose load cannot be chosen (`storage`).
-    pub qph: Option<f64>,
-    /// Half-width of the 95 % interval of `qph`; `None` as `total_half_width_s`.
-    pub qph_half_width: Option<f64>,
-    /// Numbers of queries by what is known of their answers.
-    pub answers: AnswerCounts,
-    /// How many clients made each pass.
-    pub clients: u32,
-    /// Whatever load is asked for, the work is the same: of a table that is kept in several ways.
-    #[serde(skip)]
-    pub fixed: bool,
-    /// How many times as fast the queries are as on each other target of the run with as many clients; left out if there is
-    /// none, and for `storage`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub speed_ups: Vec<SpeedUp>,
-}
 
 /// Fewer passes do not show how much their times differ.
 pub const PASSES_MIN: usize = 3;
@@ -64,49 +21,6 @@ pub struct PassLoad {
     pub workload: String,
     pub scale: Option<f64>,
     pub clients: u32,
-}
-
-/// Numbers of queries by what is known of their answers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct AnswerCounts {
-    /// There is an answer.
-    pub kept: usize,
-    /// The answer was compared with one that is known to be right.
-    pub known: usize,
-    /// The answer is the one that is known to be right.
-    pub valid: usize,
-    /// More than half of the targets with an answer have it.
-    pub alike: usize,
-    /// The answer is not what it should be.
-    pub differ: usize,
-}
-
-/// A query in the passes of a series.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct QueryTimes {
-    /// Its name, `Q1`.
-    pub query: String,
-    /// Seconds in each pass, for several clients their mean; `null` if it did not end well for all of them.
-    pub times_s: Vec<Option<f64>>,
-    /// The median of `times_s`, where a complete pass in which it did not end well counts as longer than all others; `None`
-    /// if the median is such a pass.
-    pub median_s: Option<f64>,
-    /// Why it did not end well in a pass; `None` if it did, or nobody said.
-    pub failure: Option<String>,
-    /// Whether it was cancelled at the time limit.
-    pub over_limit: bool,
-    /// Rows of its answer; `None` if no answer was kept.
-    pub rows: Option<u64>,
-    /// Whether the answer is that of the workload's specification, or the recorded one; `None` if that was not compared.
-    pub validated: Option<bool>,
-    /// Whether the answer was compared with that of another target.
-    pub compared: bool,
-    /// In what the answer is wrong, differs from those of other targets, or changed from pass to pass; `None` if nothing is
-    /// known of that.
-    pub differs: Option<String>,
-    /// What the query's text leaves open, in which its answer is another than a later one, a recorded one or that of another
-    /// target; `None` if there is no such difference.
-    pub varies: Option<String>,
 }
 
 /// The passes of a series, not yet against those of others; `None` where its stages are none.

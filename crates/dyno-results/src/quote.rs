@@ -3,33 +3,31 @@
 //! A figure is quoted that was not chosen for its height, is known to within a factor of two, and is not invalid. The best
 //! step of a ladder is no such figure.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
-use crate::document::{Estimate, Report, Series, StageResult};
+use crate::document::{Estimate, Passes, Quote, Report, Series, StageResult};
 use crate::estimate::is_known_within_two;
 use crate::event::{Code, Severity, StageKind};
 use crate::format;
 use crate::headline::is_best_of_several;
 use crate::judge::evidence::load_words;
-use crate::passes::Passes;
 use crate::words::{distinct, list};
 
-/// What to quote of a series.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Quote {
-    /// The name of the system.
-    pub target: String,
-    /// The name of the series.
-    pub series: String,
-    /// `3,340 TPS ±36% (tpcb-like, 8 clients, hold)`, or `nothing` and the reason.
-    pub text: String,
-    /// Ids of the stages that the figure is of; empty if nothing is to be quoted.
-    pub stages: Vec<u32>,
+impl Report {
+    /// The report with these findings, and with what is then to be quoted.
+    #[must_use]
+    pub fn judged(self, findings: Vec<crate::event::Finding>) -> Self {
+        let mut report = Self { findings, ..self };
+        let places = |series: &Series| {
+            let all = report.findings.iter().enumerate();
+            all.filter(|(_, finding)| report.weighs_on(finding, series)).map(|(place, _)| place).collect()
+        };
+        let places: Vec<Vec<usize>> = report.series.iter().map(places).collect();
+        report.series.iter_mut().zip(places).for_each(|(series, places)| series.findings = places);
+        Self { quotes: of(&report), ..report }
+    }
 }
 
 /// One for each series, in their order.
-pub(crate) fn of(report: &Report) -> Vec<Quote> {
+fn of(report: &Report) -> Vec<Quote> {
     report.series.iter().map(|series| of_series(report, series)).collect()
 }
 

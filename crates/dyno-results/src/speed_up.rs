@@ -1,36 +1,8 @@
 //! How many times as fast the queries of a workload are on one target as on another, by the medians of their passes. Pure.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
-use crate::passes::{Passes, QueryTimes};
+use crate::document::{Passes, QueryRatio, QueryTimes, SpeedUp};
 use crate::statistics::geometric_mean::GeometricMean;
 use crate::words::distinct;
-
-/// How many times as fast the queries of a workload are as on a base.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct SpeedUp {
-    /// The other target, or in a comparison the other side.
-    pub base: String,
-    /// The geometric mean of `ratios`; `None` if there are none.
-    pub mean: Option<f64>,
-    /// The 95 % interval of `mean` over the queries (t-distribution of the logarithms): how much it depends on which queries
-    /// there are, not how much passes scatter. `None` if there are fewer than two.
-    pub interval: Option<[f64; 2]>,
-    /// The queries that count, in the order of the base.
-    pub ratios: Vec<QueryRatio>,
-    /// Names of the queries that do not count: they did not run on both, or an answer differs.
-    pub without: Vec<String>,
-}
-
-/// A query on two targets.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct QueryRatio {
-    /// Its name, `Q1`.
-    pub query: String,
-    /// The median of the base divided by the own one.
-    pub ratio: f64,
-}
 
 impl SpeedUp {
     /// `own` against a base of this name, without the queries whose answers `differ` besides. `None` where the times are of

@@ -1,62 +1,9 @@
 //! Several systems of one target side by side: what it took to make each, how large each is, and what its loads came to. A row
 //! for each figure, a column for each system.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
-use crate::document::{Report, Series};
+use crate::document::{Cell, Report, Row, Series, Unit, Variants};
 use crate::event::{Data, QueryFailure, StageKind};
 use crate::plan::Plan;
-
-/// A run with several systems on one target.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Variants {
-    /// The names of the systems; the first is the base of the ratios.
-    pub systems: Vec<String>,
-    /// The figures.
-    pub rows: Vec<Row>,
-}
-
-/// A figure of each system.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-#[schemars(rename = "VariantRow")]
-pub struct Row {
-    /// `build`, `size`, or a series; sizes after a series are in its group.
-    pub group: String,
-    /// A step of the preparation; `table bytes`, `index bytes`, `bytes per row`; a query; `throughput`, `p99`; `time` of a
-    /// series with a given number of transactions.
-    pub name: String,
-    /// The unit of the values.
-    pub unit: Unit,
-    /// One for each system, in their order.
-    pub cells: Vec<Cell>,
-}
-
-/// What the values of a row are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(rename = "VariantUnit")]
-pub enum Unit {
-    /// Seconds.
-    S,
-    Bytes,
-    /// Transactions per second.
-    PerS,
-    /// A number of things.
-    Count,
-}
-
-/// A figure of one system.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
-#[schemars(rename = "VariantCell")]
-pub struct Cell {
-    /// The figure, of queries the median; `None` if it is unknown or could not be done.
-    pub value: Option<f64>,
-    /// The figure divided by that of the first system; `None` for the first, and if one of the two is unknown.
-    pub ratio: Option<f64>,
-    /// What the server said to what the system could not do; `None` if it could.
-    pub not_done: Option<String>,
-}
 
 /// The systems of a run side by side; `None` where no target has several.
 pub(crate) fn of(report: &Report) -> Option<Variants> {

@@ -1,9 +1,8 @@
 //! Groups the stages of a run into series: a ladder with its peak and where it was saturated, and holds.
 
 use super::limits;
-use crate::document::{Report, Saturation, Series, StageResult};
+use crate::document::{Report, Saturation, Series, SpeedUp, StageResult};
 use crate::event::{StageKey, StageKind};
-use crate::speed_up::SpeedUp;
 use crate::statistics::peak;
 use crate::statistics::saturation::{self, LoadStep};
 use crate::{headline, passes};
