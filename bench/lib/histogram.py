@@ -58,4 +58,4 @@ def of_last_run(store, which):
         rows = database.execute(
             "SELECT body FROM event WHERE kind = 'interval' AND run_id = (SELECT max(id) FROM run)").fetchall()
     types = [kind for (body,) in rows for kind in json.loads(body)["types"]]
-    return [pair for kind in types if kind[which] for pair in decode(kind[which])]
+    return [pair for kind in types if kind.get(which) for pair in decode(kind[which])]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use dyno_results::event::{Interval, Pool, StageFinished, TypeInterval};
+use dyno_results::event::{Interval, Pool, StageFinished};
 
 use crate::message::ThreadFinished;
-use crate::record::{Record, Usage, is_empty};
+use crate::record::{Record, Usage};
 
 /// The place of the drain behind all intervals.
 const DRAIN: u32 = u32::MAX;
@@ -129,7 +129,8 @@ impl Merged {
         for (code, count) in &record.errors {
             *interval.errors.entry(code.name()).or_default() += count;
         }
-        record.types.iter().for_each(|part| add_type(&mut interval.types, part));
+        // A type that did nothing is left out.
+        record.types.iter().filter(|part| !part.is_empty()).for_each(|part| interval.add_type(part));
     }
 
     /// The interval; `None` for a drain in which nothing happened.
@@ -146,38 +147,5 @@ impl Merged {
         });
         let empty = self.interval.types.is_empty() && self.interval.errors.is_empty();
         (!(self.interval.drain && empty)).then_some(self.interval)
-    }
-}
-
-/// Adds one thread's part of a type; a type that did nothing is left out.
-fn add_type(types: &mut Vec<TypeInterval>, part: &TypeInterval) {
-    if is_empty(part) {
-        return;
-    }
-    let position = types.partition_point(|known| known.type_index < part.type_index);
-    if types.get(position).is_none_or(|known| known.type_index != part.type_index) {
-        types.insert(position, TypeInterval { type_index: part.type_index, ..TypeInterval::default() });
-    }
-    let sum = &mut types[position];
-    sum.done += part.done;
-    sum.failed += part.failed;
-    sum.unknown += part.unknown;
-    sum.cancelled += part.cancelled;
-    sum.retries += part.retries;
-    sum.statements += part.statements;
-    if let Some(queries) = &part.queries {
-        sum.queries.get_or_insert_default().add(queries);
-    }
-    sum.service.merge(&part.service);
-    let failed = part.failed_service.as_ref().filter(|failed| !failed.is_empty());
-    for (sum, part) in [
-        (&mut sum.response, part.response.as_ref()),
-        (&mut sum.lag, part.lag.as_ref()),
-        (&mut sum.wait, part.wait.as_ref()),
-        (&mut sum.failed_service, failed),
-    ] {
-        if let Some(part) = part {
-            sum.get_or_insert_default().merge(part);
-        }
     }
 }

@@ -1,7 +1,6 @@
 //! What a thread has measured in an interval: transactions and how they ended.
 
 use dyno_results::event::{Queries, TypeInterval};
-use dyno_results::latency::Latency;
 use dyno_wire::server_error::{ServerError, ServerErrorCode};
 
 use crate::error::SessionError;
@@ -155,6 +154,7 @@ pub(crate) struct Record {
     pub(crate) start_ns: u64,
     pub(crate) end_ns: u64,
     pub(crate) drain: bool,
+    pub(crate) times: Times,
     pub(crate) clients: u32,
     pub(crate) cpu_ns: u64,
     pub(crate) reconnects: u64,
@@ -167,12 +167,14 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    pub(crate) fn new(types: usize, times: Times) -> Box<Self> {
+    pub(crate) fn new(types: usize) -> Box<Self> {
+        let of_type = |type_index| TypeInterval { type_index, ..TypeInterval::default() };
         Box::new(Self {
             index: 0,
             start_ns: 0,
             end_ns: 0,
             drain: false,
+            times: Times::Closed,
             clients: 0,
             cpu_ns: 0,
             reconnects: 0,
@@ -180,23 +182,25 @@ impl Record {
             backlog: 0,
             skipped: 0,
             pool: Usage::default(),
-            types: (0..).take(types).map(|index| empty(index, times)).collect(),
+            types: (0..).take(types).map(of_type).collect(),
             errors: Vec::with_capacity(ERROR_CODES_MAX + 1),
         })
     }
 
     /// Begins an interval, of which nothing is known yet.
-    pub(crate) fn begin(&mut self, index: u32, start_ns: u64, end_ns: u64) {
+    pub(crate) fn begin(&mut self, index: u32, times: Times, (start_ns, end_ns): (u64, u64)) {
         (self.index, self.start_ns, self.end_ns, self.drain) = (index, start_ns, end_ns, false);
+        self.times = times;
         (self.clients, self.cpu_ns, self.reconnects) = (0, 0, 0);
         (self.lost_ns, self.backlog, self.skipped) = (0, 0, 0);
         self.pool = Usage::default();
-        self.types.iter_mut().for_each(clear);
+        self.types.iter_mut().for_each(TypeInterval::clear);
         self.errors.clear();
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.errors.is_empty() && self.reconnects == 0 && self.skipped == 0 && self.types.iter().all(is_empty)
+        let did_nothing = self.types.iter().all(TypeInterval::is_empty);
+        self.errors.is_empty() && self.reconnects == 0 && self.skipped == 0 && did_nothing
     }
 
     /// Counts a transaction that has ended.
@@ -208,17 +212,17 @@ impl Record {
             Outcome::Done => {
                 record.done += 1;
                 record.service.record(service_ns);
-                if let Some((response, lag)) = record.response.as_mut().zip(record.lag.as_mut()) {
-                    response.record(now.saturating_sub(transaction.scheduled_ns));
-                    lag.record(transaction.sent_ns.saturating_sub(transaction.scheduled_ns));
+                if self.times != Times::Closed {
+                    record.response.record(now.saturating_sub(transaction.scheduled_ns));
+                    record.lag.record(transaction.sent_ns.saturating_sub(transaction.scheduled_ns));
                 }
-                if let Some(wait) = &mut record.wait {
-                    wait.record(transaction.waited_ns);
+                if self.times == Times::Pooled {
+                    record.wait.record(transaction.waited_ns);
                 }
             }
             Outcome::Failed => {
                 record.failed += 1;
-                record.failed_service.get_or_insert_default().record(service_ns);
+                record.failed_service.record(service_ns);
             }
             Outcome::Unknown => record.unknown += 1,
             Outcome::Cancelled => record.cancelled += 1,
@@ -254,31 +258,4 @@ impl Record {
             self.error(ErrorCode::Other);
         }
     }
-}
-
-/// A type's part, with histograms of these times.
-fn empty(type_index: u16, times: Times) -> TypeInterval {
-    let due = || (times != Times::Closed).then(Latency::new);
-    TypeInterval {
-        type_index,
-        response: due(),
-        lag: due(),
-        wait: (times == Times::Pooled).then(Latency::new),
-        failed_service: Some(Latency::new()),
-        ..TypeInterval::default()
-    }
-}
-
-/// Whether a type did nothing.
-pub(crate) fn is_empty(part: &TypeInterval) -> bool {
-    let TypeInterval { done, failed, unknown, cancelled, retries, statements, .. } = part;
-    done + failed + unknown + cancelled + retries + statements == 0
-}
-
-fn clear(part: &mut TypeInterval) {
-    (part.done, part.failed, part.unknown, part.cancelled) = (0, 0, 0, 0);
-    (part.retries, part.statements, part.queries) = (0, 0, None);
-    part.service.clear();
-    let others = [&mut part.response, &mut part.lag, &mut part.wait, &mut part.failed_service];
-    others.into_iter().flatten().for_each(Latency::clear);
 }

@@ -14,7 +14,6 @@ use crate::record::{ErrorCode, Record, Times};
 #[derive(Debug)]
 pub(crate) struct Recorder {
     pub(crate) current: Box<Record>,
-    times: Times,
     returned: Receiver<Box<Record>>,
     give_back: Sender<Box<Record>>,
     thread: u32,
@@ -25,28 +24,26 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     pub(crate) fn new(thread: u32, types: usize, reports: Sender<(u32, Report)>) -> Self {
-        let (current, times) = (Record::new(types, Times::Closed), Times::Closed);
-        let (give_back, returned) = provide(types, times);
-        Self { current, times, returned, give_back, thread, reports, told: Vec::new() }
+        let (give_back, returned) = channel();
+        // Two more than the one in use: the engine may be late by an interval.
+        for _ in 0..2 {
+            let _ = give_back.send(Record::new(types));
+        }
+        let current = Record::new(types);
+        Self { current, returned, give_back, thread, reports, told: Vec::new() }
     }
 
-    /// Begins a stage: there are histograms only of the times that it has.
+    /// Begins a stage whose transactions have these times.
     pub(crate) fn begin(&mut self, times: Times, start_ns: u64, end_ns: u64) {
         self.told.clear();
-        if self.times != times {
-            let types = self.current.types.len();
-            self.times = times;
-            self.current = Record::new(types, times);
-            (self.give_back, self.returned) = provide(types, times);
-        }
-        self.current.begin(0, start_ns, end_ns);
+        self.current.begin(0, times, (start_ns, end_ns));
     }
 
     /// Hands the full record over and begins the next, which ends at `end_ns`.
     pub(crate) fn rotate(&mut self, end_ns: u64) {
-        let fresh = |_| Record::new(self.current.types.len(), self.times);
+        let fresh = |_| Record::new(self.current.types.len());
         let mut next = self.returned.try_recv().unwrap_or_else(fresh);
-        next.begin(self.current.index + 1, self.current.end_ns, end_ns);
+        next.begin(self.current.index + 1, self.current.times, (self.current.end_ns, end_ns));
         let full = std::mem::replace(&mut self.current, next);
         self.report(Report::Record(full, self.give_back.clone()));
     }
@@ -65,13 +62,4 @@ impl Recorder {
         // If the engine is gone, so will this thread be, at its next command.
         let _ = self.reports.send((self.thread, what));
     }
-}
-
-/// Two records more than the one in use, where the engine puts them: it may be late by an interval.
-fn provide(types: usize, times: Times) -> (Sender<Box<Record>>, Receiver<Box<Record>>) {
-    let (give_back, returned) = channel();
-    for _ in 0..2 {
-        let _ = give_back.send(Record::new(types, times));
-    }
-    (give_back, returned)
 }

@@ -4,6 +4,7 @@
 //! therefore the file format: a field is added as an `Option` or with a default, and never changes its meaning
 //! or its unit. What is unknown stays `None`; nothing is filled in by default.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, Serializer, de};
@@ -12,7 +13,8 @@ use schemars::JsonSchema;
 
 pub use crate::answer::{Answer, QueryAnswer};
 pub use crate::finding::{Code, Fact, FactUnit, FactValue, Facts, Finding, Severity, Subject};
-use crate::latency::{Latency, add_to};
+use crate::latency::{self, Latency};
+pub use crate::measure::{Queries, TypeInterval};
 use crate::plan::Plan;
 use crate::spec::RunSpec;
 pub use crate::spec::{Distribution, HookTime, StageKind};
@@ -620,17 +622,27 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Adds what another generator did in the same second. Counts and latencies add exactly.
+    /// Adds what another thread or generator did of a type. Types are in their order.
+    pub fn add_type(&mut self, part: &TypeInterval) {
+        let place = self.types.partition_point(|known| known.type_index < part.type_index);
+        match self.types.get_mut(place).filter(|known| known.type_index == part.type_index) {
+            Some(known) => known.add(part),
+            None => self.types.insert(place, part.clone()),
+        }
+    }
+
+    /// What users saw, of all types; `None` where nothing ended well.
+    #[must_use]
+    pub fn latency(&self) -> Option<Cow<'_, Latency>> {
+        latency::sum(self.types.iter().map(TypeInterval::latency))
+    }
+
+    /// Adds what another generator did in the same second.
     pub(crate) fn add(&mut self, other: &Self) {
         self.start_ns = self.start_ns.min(other.start_ns);
         self.duration_ns = self.duration_ns.max(other.duration_ns);
         self.clients += other.clients;
-        for part in &other.types {
-            match self.types.iter_mut().find(|own| own.type_index == part.type_index) {
-                Some(own) => own.add(part),
-                None => self.types.push(part.clone()),
-            }
-        }
+        other.types.iter().for_each(|part| self.add_type(part));
         self.driver_cpu_ns.extend_from_slice(&other.driver_cpu_ns);
         self.reconnects += other.reconnects;
         self.lost_ns += other.lost_ns;
@@ -669,88 +681,6 @@ impl Pool {
         self.in_use_max += other.in_use_max;
         self.waiting_mean += other.waiting_mean;
         self.waiting_max += other.waiting_max;
-    }
-}
-
-/// One transaction type's part of an interval. A transaction counts where it ended.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct TypeInterval {
-    /// Index into [`Stage::types`].
-    pub type_index: u16,
-    /// Transactions that ended well.
-    pub done: u64,
-    /// Transactions that failed for good.
-    pub failed: u64,
-    /// Transactions whose commit was under way when the connection was lost.
-    pub unknown: u64,
-    /// Transactions that dyno had cancelled on the server, because a statement outlasted its limit or its stage; in no
-    /// latency.
-    #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
-    pub cancelled: u64,
-    /// Further tries after a serialization failure or deadlock.
-    pub retries: u64,
-    /// Statements answered.
-    pub statements: u64,
-    /// Sent to answered, of those that ended well; nanoseconds.
-    pub service: Latency,
-    /// Scheduled to answered, nanoseconds; `None` in a closed loop whose clients have a connection each, where it equals
-    /// `service`.
-    pub response: Option<Latency>,
-    /// Scheduled to sent, nanoseconds; `None` in a closed loop whose clients have a connection each.
-    pub lag: Option<Latency>,
-    /// Asked for a connection to lent one, nanoseconds, of those that ended well; a part of `lag`. `None` where clients
-    /// share no connections.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wait: Option<Latency>,
-    /// Sent to failed, of those that failed; nanoseconds. `None` where none failed.
-    pub failed_service: Option<Latency>,
-    /// The statements by what they did; `None` where the workload does not tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub queries: Option<Queries>,
-}
-
-impl TypeInterval {
-    fn add(&mut self, other: &Self) {
-        self.done += other.done;
-        self.failed += other.failed;
-        self.unknown += other.unknown;
-        self.cancelled += other.cancelled;
-        self.retries += other.retries;
-        self.statements += other.statements;
-        self.service.merge(&other.service);
-        add_to(&mut self.response, other.response.as_ref());
-        add_to(&mut self.lag, other.lag.as_ref());
-        add_to(&mut self.wait, other.wait.as_ref());
-        add_to(&mut self.failed_service, other.failed_service.as_ref());
-        if let Some(queries) = &other.queries {
-            self.queries.get_or_insert_default().add(queries);
-        }
-    }
-}
-
-/// Statements by what they did, as sysbench counts them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Queries {
-    pub reads: u64,
-    /// Writes that touched at least one row.
-    pub writes: u64,
-    /// All that is neither: `BEGIN`, `COMMIT`, and writes that touched nothing.
-    pub other: u64,
-    /// Writes that touched no row; a part of `other`.
-    pub writes_in_vain: u64,
-}
-
-impl Queries {
-    #[must_use]
-    pub fn total(&self) -> u64 {
-        self.reads + self.writes + self.other
-    }
-
-    pub fn add(&mut self, other: &Self) {
-        self.reads += other.reads;
-        self.writes += other.writes;
-        self.other += other.other;
-        self.writes_in_vain += other.writes_in_vain;
     }
 }
 

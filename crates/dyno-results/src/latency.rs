@@ -262,7 +262,7 @@ impl Serialize for Latency {
 
 impl<'de> Deserialize<'de> for Latency {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(Base64)
+        deserializer.deserialize_any(Base64)
     }
 }
 
@@ -274,6 +274,11 @@ impl Visitor<'_> for Base64 {
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a histogram in base64")
+    }
+
+    /// Earlier events have `null` where nothing was recorded.
+    fn visit_unit<E: de::Error>(self) -> Result<Latency, E> {
+        Ok(Latency::new())
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Latency, E> {

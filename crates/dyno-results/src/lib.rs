@@ -15,6 +15,7 @@ pub mod format;
 mod headline;
 pub mod judge;
 pub mod latency;
+pub mod measure;
 pub mod observation;
 mod others;
 pub mod passes;

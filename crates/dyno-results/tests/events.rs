@@ -10,7 +10,6 @@ use dyno_results::event::{
     Settings, Severity, Stage, StageFinished, StageKey, StageKind, Stamped, Started, Subject, Table, Target,
     TargetLost, TypeInterval,
 };
-use dyno_results::latency::Latency;
 use dyno_results::plan::{Plan, PlanNode};
 use dyno_results::spec::RunSpec;
 use serde_json::Value;
@@ -225,28 +224,15 @@ fn stage(arrival: Arrival) -> Stage {
 }
 
 fn interval() -> Interval {
-    let times = || Some(Latency::new());
+    let mut of_type = TypeInterval { queries: Some(Queries::default()), ..TypeInterval::default() };
+    of_type.times_mut().for_each(|times| times.record(1));
     Interval {
         stage: 0,
         index: 0,
         start_ns: 0,
         duration_ns: 1_000_000_000,
         clients: 1,
-        types: vec![TypeInterval {
-            type_index: 0,
-            done: 0,
-            failed: 0,
-            unknown: 0,
-            cancelled: 1,
-            retries: 0,
-            statements: 0,
-            service: Latency::new(),
-            response: times(),
-            lag: times(),
-            wait: times(),
-            failed_service: times(),
-            queries: Some(Queries::default()),
-        }],
+        types: vec![of_type],
         driver_cpu_ns: vec![],
         reconnects: 0,
         lost_ns: 0,

@@ -8,7 +8,6 @@ use std::time::Duration;
 use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::{Engine, Observation};
 use dyno_results::event::Interval;
-use dyno_results::latency::Latency;
 
 use crate::bank::{
     Database, Held, LONG_MS, Seen, closed, config, database, engine, errors_of, for_ms, has_done_something,
@@ -61,7 +60,7 @@ fn without_further_tries_they_have_failed() {
     assert_eq!(seen.done() + failed, 240);
     assert_eq!(database.psql("SELECT n FROM one").trim(), seen.done().to_string());
     assert_eq!(seen.sum(|part| part.retries), 0);
-    let measured: u64 = seen.sum(|part| part.failed_service.as_ref().map_or(0, Latency::count));
+    let measured: u64 = seen.sum(|part| part.failed_service.count());
     assert_eq!((measured, seen.errors_of("40001")), (failed, failed));
 }
 

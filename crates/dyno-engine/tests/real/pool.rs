@@ -41,9 +41,9 @@ fn every_client_does_its_part_over_the_connections_that_there_are() {
         assert_eq!(found.trim(), format!("1000|1000|49|{}", connections.min(50)));
         // Each of them has all its times.
         for count in [
-            seen.sum(|part| part.response.as_ref().unwrap().count()),
-            seen.sum(|part| part.lag.as_ref().unwrap().count()),
-            seen.sum(|part| part.wait.as_ref().unwrap().count()),
+            seen.sum(|part| part.response.count()),
+            seen.sum(|part| part.lag.count()),
+            seen.sum(|part| part.wait.count()),
         ] {
             assert_eq!(count, 1000);
         }
@@ -72,14 +72,7 @@ fn who_waits_for_a_connection_is_seen_waiting() {
     // Without the first second: in the beginning nobody has waited yet, and a thread may come late.
     let later = |intervals: &[Interval]| {
         let mut all = TypeInterval::default();
-        for part in intervals.iter().skip(1).flat_map(|interval| &interval.types) {
-            all.service.merge(&part.service);
-            for (sum, one) in
-                [(&mut all.wait, &part.wait), (&mut all.response, &part.response), (&mut all.lag, &part.lag)]
-            {
-                sum.get_or_insert_default().merge(one.as_ref().unwrap());
-            }
-        }
+        intervals.iter().skip(1).flat_map(|interval| &interval.types).for_each(|part| all.add(part));
         all
     };
     let plan = closed(40, for_ms(LONG_MS));
@@ -97,12 +90,12 @@ fn who_waits_for_a_connection_is_seen_waiting() {
     // Ten clients share a connection: nine transactions of 20 ms are waited for, and by nobody for more, since who
     // has waited longest comes first.
     let all = later(&load);
-    let ms = |latency: Option<&Latency>| latency.unwrap().percentile_ns(50.0).unwrap() as f64 / 1e6;
-    let (wait, response) = (ms(all.wait.as_ref()), ms(all.response.as_ref()));
+    let ms = |latency: &Latency| latency.percentile_ns(50.0).unwrap() as f64 / 1e6;
+    let (wait, response) = (ms(&all.wait), ms(&all.response));
     assert!(wait >= 170.0, "{wait}");
     assert!(response >= wait + 19.0, "{response} {wait}");
-    assert!(ms(all.lag.as_ref()) >= wait);
-    assert!(ms(Some(&all.service)) < response / 2.0);
+    assert!(ms(&all.lag) >= wait);
+    assert!(ms(&all.service) < response / 2.0);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use dyno_results::document::StageResult;
 use dyno_results::event::{Interval, Pool, RunningQuery, Stage};
 use dyno_results::fold::StageFold;
-use dyno_results::{format, latency};
+use dyno_results::format;
 
 use crate::text::visible;
 
@@ -48,8 +48,7 @@ impl RunningStage {
 
     pub(super) fn add(&mut self, interval: &Interval) {
         let Some(interval) = self.fold.watch(interval).filter(|interval| !interval.drain) else { return };
-        let times = interval.types.iter().map(|kind| kind.response.as_ref().unwrap_or(&kind.service));
-        let latency = latency::sum(times);
+        let latency = interval.latency();
         let done: u64 = interval.types.iter().map(|kind| kind.done).sum();
         let seconds = interval.duration_ns as f64 / 1e9;
         self.last = Some(Moment {

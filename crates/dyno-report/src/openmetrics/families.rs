@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use dyno_results::document::Totals;
-use dyno_results::event::Stage;
+use dyno_results::event::{Stage, TypeInterval};
 use dyno_results::fold::{Fold, ReadingSum, StageLevels, StageSums};
-use dyno_results::latency::{Latency, add_to};
+use dyno_results::latency::Latency;
+use dyno_results::measure::{COUNTS, TIMES};
 
 /// A level that was not read for longer is not known any more. Sizes are read every ten seconds.
 const STALE_MS: u64 = 30_000;
@@ -53,49 +53,23 @@ pub struct Exposition {
 /// What a series has come to since the run began.
 #[derive(Default)]
 struct Sums {
-    totals: Totals,
+    all: TypeInterval,
+    reconnects: u64,
     skipped: u64,
     /// By SQLSTATE or MySQL's number, or `connection`.
     errors: BTreeMap<String, u64>,
-    service: Option<Latency>,
-    /// Empty where it is the same as `service`.
-    response: Option<Latency>,
-    wait: Option<Latency>,
 }
 
 impl Sums {
     fn add(&mut self, stage: &StageSums<'_>) {
-        self.totals.add(stage.totals);
+        self.all.add(&stage.all);
+        self.reconnects += stage.reconnects;
         self.skipped += stage.skipped;
         for (code, count) in stage.errors {
             *self.errors.entry(code.clone()).or_default() += count;
         }
-        add_to(&mut self.service, stage.service.as_deref());
-        add_to(&mut self.response, stage.response.as_deref());
-        add_to(&mut self.wait, stage.wait.as_deref());
     }
 }
-
-/// A family of a count for each series: its name, its help, and the count.
-type Count = (&'static str, &'static str, fn(&Sums) -> u64);
-
-const COUNTS: [Count; 7] = [
-    ("dyno_transactions", "Transactions that ended well", |sums| sums.totals.done_with_drain),
-    ("dyno_transactions_failed", "Transactions that failed for good", |sums| sums.totals.failed_with_drain),
-    (
-        "dyno_transactions_unknown",
-        "Transactions whose commit was under way when the connection was lost",
-        |sums| sums.totals.unknown_with_drain,
-    ),
-    ("dyno_retries", "Further tries after a serialization failure or deadlock", |sums| sums.totals.retries),
-    ("dyno_statements", "Statements answered", |sums| sums.totals.statements),
-    ("dyno_reconnects", "Connections lost and reopened", |sums| sums.totals.reconnects),
-    (
-        "dyno_arrivals_skipped",
-        "Arrivals of an open load that were skipped because they were too late",
-        |sums| sums.skipped,
-    ),
-];
 
 /// A family of a level of the stage that is under way.
 type Level = (&'static str, &'static str, fn(&Stage, &StageLevels) -> Option<f64>);
@@ -188,30 +162,26 @@ impl Exposition {
     }
 
     fn add_series(&mut self, labels: &[Label], sums: &Sums) {
-        for (name, help, count) in COUNTS {
-            self.push((name, Type::Counter, help), "_total", labels, count(sums) as f64);
+        let counts = COUNTS.iter().map(|measure| (measure.family, measure.meaning)).zip(sums.all.counts());
+        let others = [
+            (("dyno_reconnects", "Connections lost and reopened"), sums.reconnects),
+            (
+                (
+                    "dyno_arrivals_skipped",
+                    "Arrivals of an open load that were skipped because they were too late",
+                ),
+                sums.skipped,
+            ),
+        ];
+        for ((name, help), count) in counts.chain(others) {
+            self.push((name, Type::Counter, help), "_total", labels, count as f64);
         }
         for (code, count) in &sums.errors {
             let family = ("dyno_errors", Type::Counter, "Failed or retried statements by code");
             self.push(family, "_total", &[labels, &[("code", code.clone())]].concat(), *count as f64);
         }
-        let times = [
-            ("dyno_service_seconds", "Sent to answered, of transactions that ended well", &sums.service),
-            (
-                "dyno_response_seconds",
-                "Scheduled to answered, in an open loop or over shared connections",
-                &sums.response,
-            ),
-            (
-                "dyno_connection_wait_seconds",
-                "Asked for a connection to lent one, where clients share them",
-                &sums.wait,
-            ),
-        ];
-        for (name, help, times) in times {
-            if let Some(times) = times {
-                self.add_histogram((name, Type::Histogram, help), labels, times);
-            }
+        for (measure, times) in TIMES.iter().zip(sums.all.times()) {
+            self.add_histogram((measure.family, Type::Histogram, measure.meaning), labels, times);
         }
     }
 

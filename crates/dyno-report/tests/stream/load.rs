@@ -65,15 +65,14 @@ impl Load {
             duration_ns: 1_000_000_000,
             clients: self.stage.clients,
             types: vec![TypeInterval {
-                type_index: 0,
                 done,
                 failed,
                 retries,
                 statements: done,
                 service: spread(mean_ns, done),
-                response: scheduled.then(|| spread(mean_ns + wait_ns + late_ns, done)),
-                lag: scheduled.then(|| spread(wait_ns + late_ns, done)),
-                wait: pool.map(|_| spread(wait_ns, done)),
+                response: if scheduled { spread(mean_ns + wait_ns + late_ns, done) } else { Latency::new() },
+                lag: if scheduled { spread(wait_ns + late_ns, done) } else { Latency::new() },
+                wait: if pool.is_some() { spread(wait_ns, done) } else { Latency::new() },
                 ..TypeInterval::default()
             }],
             driver_cpu_ns: vec![310_000_000, 290_000_000],

@@ -69,8 +69,7 @@ pub(super) struct LatencyBlocks {
 
 impl LatencyBlocks {
     pub(super) fn add(&mut self, interval: &Interval) {
-        let times = interval.types.iter().map(|kind| kind.response.as_ref().unwrap_or(&kind.service));
-        let times = latency::sum(times);
+        let times = interval.latency();
         self.longest_ns = self.longest_ns.max(interval.duration_ns);
         let full = !interval.drain && interval.duration_ns as f64 >= FULL_SHARE * self.longest_ns as f64;
         match self.blocks.last_mut() {

@@ -8,12 +8,13 @@ use serde::{Deserialize, Serialize};
 use super::seconds::{Second, Seconds};
 use super::sums::{StageLevels, StageSums};
 use crate::document::{Estimate, Percentiles, QueryResult, StageResult, Totals, TypeResult};
-use crate::event::{
-    Arrival, Interval, Pool, Queries, RunningQuery, Stage, StageFinished, StageKind, TypeInterval,
-};
+use crate::event::{Interval, Pool, Queries, RunningQuery, Stage, StageFinished, StageKind, TypeInterval};
 use crate::finding::is_zero;
-use crate::latency::{self, Latency, add_to};
+use crate::latency::{self, Latency};
 use crate::statistics::throughput::{self, Slice};
+
+/// One of the times.
+type Times = fn(&TypeInterval) -> &Latency;
 
 /// A stage in the making.
 #[derive(Debug)]
@@ -70,20 +71,10 @@ struct PoolFold {
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct TypeFold {
+    /// The drain left out.
     done: u64,
     failed: u64,
-    failed_with_drain: u64,
-    retries: u64,
-    service: Option<Latency>,
-    response: Option<Latency>,
-    lag: Option<Latency>,
-    wait: Option<Latency>,
-}
-
-/// Whether a response takes longer than its service by the plan: where arrivals are scheduled, and where clients wait for
-/// a connection.
-pub(super) fn response_differs(stage: &Stage) -> bool {
-    matches!(stage.arrival, Arrival::Open { .. }) || stage.connections.is_some()
+    all: TypeInterval,
 }
 
 impl StageFold {
@@ -188,14 +179,14 @@ impl StageFold {
         self.finished = Some(finished.clone());
         self.revision += 1;
         // A ramp has hundreds of stages, and each some histograms of a quarter of a megabyte.
-        self.sums.types.values_mut().for_each(TypeFold::shrink);
+        let types = self.sums.types.values_mut();
+        types.flat_map(|of_type| of_type.all.times_mut()).for_each(Latency::shrink);
         rest
     }
 
     #[must_use]
     pub fn result(&self) -> StageResult {
-        let differs = response_differs(&self.stage);
-        let times = |pick: fn(&TypeFold) -> Option<&Latency>| Percentiles::of(self.merged(pick)?.as_ref());
+        let times = |of: Times| Percentiles::of(self.merged(of)?.as_ref());
         let mut throughput = throughput::estimate(&self.slices);
         if let (StageKind::Ramp, Some(estimate)) = (self.stage.kind, &mut throughput) {
             // The load itself changes: the mean is a fact, but nothing that an interval could hold.
@@ -205,10 +196,10 @@ impl StageFold {
         let types = self.sums.types.iter();
         StageResult {
             throughput,
-            service: times(|of_type| of_type.service.as_ref()),
-            response: if differs { times(|of_type| of_type.response.as_ref()) } else { None },
-            lag: if differs { times(|of_type| of_type.lag.as_ref()) } else { None },
-            wait: times(|of_type| of_type.wait.as_ref()),
+            service: times(|all| &all.service),
+            response: times(|all| &all.response),
+            lag: times(|all| &all.lag),
+            wait: times(|all| &all.wait),
             by_type: types.map(|(index, of_type)| of_type.result(self.type_name(*index))).collect(),
             ..self.outline()
         }
@@ -289,26 +280,28 @@ impl StageFold {
     /// A percentile (0 to 100) of the response time, or of the service time where they are the same; microseconds.
     #[must_use]
     pub fn percentile_us(&self, percentile: f64) -> Option<f64> {
-        self.merged(|of_type| of_type.response.as_ref().or(of_type.service.as_ref()))?
-            .percentile_us(percentile)
+        self.merged(TypeInterval::latency)?.percentile_us(percentile)
     }
 
     /// The sums as they stand.
     pub(super) fn exposed(&self) -> StageSums<'_> {
+        let types = self.sums.types.values().map(|of_type| Cow::Borrowed(&of_type.all));
+        let all = types.reduce(|mut sum, of_type| {
+            sum.to_mut().add(&of_type);
+            sum
+        });
         StageSums {
             stage: &self.stage,
-            totals: &self.sums.totals,
+            all: all.unwrap_or_default(),
+            reconnects: self.sums.totals.reconnects,
             skipped: self.sums.skipped,
             errors: &self.sums.errors,
-            service: self.merged(|of_type| of_type.service.as_ref()),
-            response: self.merged(|of_type| of_type.response.as_ref()),
-            wait: self.merged(|of_type| of_type.wait.as_ref()),
             now: self.finished.is_none().then_some(&self.sums.last),
         }
     }
 
-    fn merged<'a>(&'a self, pick: impl Fn(&'a TypeFold) -> Option<&'a Latency>) -> Option<Cow<'a, Latency>> {
-        latency::sum(self.sums.types.values().filter_map(pick))
+    fn merged(&self, of: Times) -> Option<Cow<'_, Latency>> {
+        latency::sum(self.sums.types.values().map(|of_type| of(&of_type.all)))
     }
 }
 
@@ -379,20 +372,7 @@ impl TypeFold {
             self.done += interval.done;
             self.failed += interval.failed;
         }
-        self.failed_with_drain += interval.failed;
-        self.retries += interval.retries;
-        add_to(&mut self.service, Some(&interval.service));
-        add_to(&mut self.response, interval.response.as_ref());
-        add_to(&mut self.lag, interval.lag.as_ref());
-        add_to(&mut self.wait, interval.wait.as_ref());
-    }
-
-    fn shrink(&mut self) {
-        for latency in
-            [&mut self.service, &mut self.response, &mut self.lag, &mut self.wait].into_iter().flatten()
-        {
-            latency.shrink();
-        }
+        self.all.add(interval);
     }
 
     fn result(&self, name: String) -> TypeResult {
@@ -400,10 +380,10 @@ impl TypeFold {
             name,
             done: self.done,
             failed: self.failed,
-            failed_with_drain: self.failed_with_drain,
-            retries: self.retries,
-            service: self.service.as_ref().and_then(Percentiles::of),
-            response: self.response.as_ref().and_then(Percentiles::of),
+            failed_with_drain: self.all.failed,
+            retries: self.all.retries,
+            service: Percentiles::of(&self.all.service),
+            response: Percentiles::of(&self.all.response),
         }
     }
 }

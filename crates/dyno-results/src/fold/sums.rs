@@ -7,20 +7,17 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Fold;
-use crate::document::Totals;
-use crate::event::{Pool, Stage};
-use crate::latency::Latency;
+use crate::event::{Pool, Stage, TypeInterval};
 
 /// What a stage's intervals have come to.
 #[derive(Debug)]
 pub struct StageSums<'a> {
     pub stage: &'a Stage,
-    pub totals: &'a Totals,
+    /// All types together, the drain included.
+    pub all: Cow<'a, TypeInterval>,
+    pub reconnects: u64,
     pub skipped: u64,
     pub errors: &'a BTreeMap<String, u64>,
-    pub service: Option<Cow<'a, Latency>>,
-    pub response: Option<Cow<'a, Latency>>,
-    pub wait: Option<Cow<'a, Latency>>,
     /// `None` where the stage does not go on.
     pub now: Option<&'a StageLevels>,
 }

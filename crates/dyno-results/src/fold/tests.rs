@@ -106,8 +106,7 @@ fn a_stall_that_reaches_the_end_shows_in_every_latency() {
         interval.drain = index == 4;
         if interval.drain {
             let of_type = &mut interval.types[0];
-            for latency in [Some(&mut of_type.service), of_type.response.as_mut(), of_type.lag.as_mut()] {
-                let latency = latency.unwrap();
+            for latency in [&mut of_type.service, &mut of_type.response, &mut of_type.lag] {
                 latency.clear();
                 latency.record_n(stalled_ns, 100);
             }

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::seconds::Second;
-use super::stage::response_differs;
 use super::telemetry::Telemetry;
 use crate::document::{LoadColumns, Percentiles, PoolLoad, Timeline};
 use crate::event::{Interval, Stage, Target};
@@ -39,7 +38,7 @@ impl Timelines {
         load.clients.push(interval.clients);
         load.tps.push(per_s(interval.types.iter().map(|of_type| of_type.done).sum()));
         load.failed_per_s.push(per_s(interval.types.iter().map(|of_type| of_type.failed).sum()));
-        push_latency(load, latency(stage, interval).as_deref());
+        push_latency(load, interval.latency().as_deref());
         push_pool(load, interval);
     }
 
@@ -104,18 +103,9 @@ fn push_pool(load: &mut LoadColumns, interval: &Interval) {
     let before = load.t_s.len() - 1;
     let columns = load.pool.get_or_insert_with(|| PoolLoad::unknown(before));
     let pool = interval.pool.as_ref();
-    let wait = latency::sum(interval.types.iter().filter_map(|of_type| of_type.wait.as_ref()));
+    let wait = latency::sum(interval.types.iter().map(|of_type| &of_type.wait));
     columns.in_use.push(pool.map(|pool| pool.in_use_mean));
     columns.idle.push(pool.map(|pool| (f64::from(pool.connections) - pool.in_use_mean).max(0.0)));
     columns.waiting.push(pool.map(|pool| pool.waiting_mean));
     columns.wait_p99_us.push(wait.and_then(|wait| wait.percentile_us(99.0)));
-}
-
-/// Response time in an open loop and over a pool, else service time, of all types.
-fn latency<'a>(stage: &Stage, interval: &'a Interval) -> Option<Cow<'a, Latency>> {
-    if response_differs(stage) {
-        latency::sum(interval.types.iter().filter_map(|of_type| of_type.response.as_ref()))
-    } else {
-        latency::sum(interval.types.iter().map(|of_type| &of_type.service))
-    }
 }

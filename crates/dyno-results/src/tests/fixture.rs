@@ -240,19 +240,13 @@ pub(crate) fn interval(load: &FixtureStage<'_>, stage: u32, index: usize, done: 
         duration_ns: 1_000_000_000,
         clients: load.clients,
         types: vec![TypeInterval {
-            type_index: 0,
             done,
-            failed: 0,
-            unknown: 0,
-            cancelled: 0,
-            retries: 0,
             statements: done,
             service: latency(load.service_us),
-            response: lag_us.map(|lag_us| latency(load.service_us + lag_us)),
-            lag: lag_us.map(latency),
-            wait: load.pool.map(|(_, wait_us)| latency(wait_us)),
-            failed_service: None,
-            queries: None,
+            response: lag_us.map_or_else(Latency::new, |lag_us| latency(load.service_us + lag_us)),
+            lag: lag_us.map_or_else(Latency::new, latency),
+            wait: load.pool.map_or_else(Latency::new, |(_, wait_us)| latency(wait_us)),
+            ..TypeInterval::default()
         }],
         driver_cpu_ns: vec![300_000_000, 250_000_000],
         reconnects: 0,
@@ -296,20 +290,11 @@ fn part(whole: &Interval, generator: u32) -> Interval {
         all.buckets().for_each(|(ns, count)| own.record_n(ns, share(count)));
         own
     };
-    let of_type = |all: &TypeInterval| TypeInterval {
-        type_index: all.type_index,
-        done: share(all.done),
-        failed: share(all.failed),
-        unknown: share(all.unknown),
-        cancelled: share(all.cancelled),
-        retries: share(all.retries),
-        statements: share(all.statements),
-        service: latency(&all.service),
-        response: all.response.as_ref().map(latency),
-        lag: all.lag.as_ref().map(latency),
-        wait: all.wait.as_ref().map(latency),
-        failed_service: all.failed_service.as_ref().map(latency),
-        queries: all.queries,
+    let of_type = |all: &TypeInterval| {
+        let mut own = all.clone();
+        own.counts_mut().for_each(|count| *count = share(*count));
+        own.times_mut().for_each(|times| *times = latency(times));
+        own
     };
     let thread = whole.driver_cpu_ns.get(generator as usize);
     Interval {

@@ -1,6 +1,6 @@
 //! The JSON Schema of the documents, from the types that write them, and what is generated of it: the file from which the page
-//! has its types (`npm run types` in `web/`), and the tables of `docs/json.md`. Both are compared with what is in the tree;
-//! with `DYNO_TEST_WRITE=1` they are written.
+//! has its types (`npm run types` in `web/`), and the tables of `docs/json.md`; and the tables of measures. All are compared with
+//! what is in the tree; with `DYNO_TEST_WRITE=1` they are written.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,11 +11,11 @@ use serde_json::{Map, Value, json};
 
 use crate::comparison::Comparison;
 use crate::document::Report;
+use crate::measure::{COUNTS, Measure, TIMES};
 
 const SCHEMA: &str = "../../docs/documents.schema.json";
-const TABLES: &str = "../../docs/json.md";
-/// Around the generated part of [`TABLES`].
-const MARKERS: [&str; 2] = ["<!-- generated from the types of crates/dyno-results -->\n", "<!-- end -->\n"];
+/// Around what is generated of a page.
+const MARKERS: [&str; 2] = ["<!-- generated from crates/dyno-results -->\n", "<!-- end -->\n"];
 
 #[test]
 fn the_schema_in_the_tree_is_that_of_the_types() {
@@ -25,11 +25,26 @@ fn the_schema_in_the_tree_is_that_of_the_types() {
 
 #[test]
 fn the_tables_in_the_tree_are_those_of_the_types() {
-    let page = fs::read_to_string(path(TABLES)).unwrap();
-    let (before, rest) = page.split_once(MARKERS[0]).unwrap();
-    let (_, after) = rest.split_once(MARKERS[1]).unwrap();
-    let tables = Tables::of(&documents(), "Report");
-    is_in_tree(TABLES, &format!("{before}{}{tables}{}{after}", MARKERS[0], MARKERS[1]));
+    is_in_page("../../docs/json.md", &Tables::of(&documents(), "Report"));
+}
+
+#[test]
+fn the_tables_of_measures_in_the_tree_are_that_of_the_code() {
+    let table = |head: &str, row: &dyn Fn(&Measure, bool) -> String| {
+        let counts = COUNTS.iter().map(|measure| row(measure, true));
+        let rows = counts.chain(TIMES.iter().map(|measure| row(measure, false)));
+        format!("{head}\n| --- | --- | --- |\n{}", rows.collect::<String>())
+    };
+    let of_events = table("| field | kind | meaning |", &|measure, counts| {
+        let kind = if counts { "count" } else { "histogram" };
+        format!("| `{}` | {kind} | {} |\n", measure.key, measure.meaning)
+    });
+    is_in_page("../../docs/events.md", &of_events);
+    let of_metrics = table("| metric | type | meaning |", &|measure, counts| {
+        let (suffix, kind) = if counts { ("_total", "counter") } else { ("", "histogram") };
+        format!("| `{}{suffix}` | {kind} | {} |\n", measure.family, measure.meaning)
+    });
+    is_in_page("../../docs/metrics.md", &of_metrics);
 }
 
 #[test]
@@ -48,6 +63,14 @@ fn every_field_says_what_it_is() {
 
 fn path(file: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(file)
+}
+
+/// What stands between the markers of a page.
+fn is_in_page(file: &str, text: &str) {
+    let page = fs::read_to_string(path(file)).unwrap();
+    let (before, rest) = page.split_once(MARKERS[0]).unwrap();
+    let (_, after) = rest.split_once(MARKERS[1]).unwrap();
+    is_in_tree(file, &format!("{before}{}{text}{}{after}", MARKERS[0], MARKERS[1]));
 }
 
 fn is_in_tree(file: &str, text: &str) {
