@@ -4,37 +4,15 @@
 
 use std::io::{self, Write};
 
-use dyno_results::document::{LoadColumns, Metric, StageResult, Timeline};
+use dyno_results::document::{COLUMNS, LoadColumns, Metric, POOL_COLUMNS, StageResult, Timeline};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::text::visible;
 
-/// Columns before those of telemetry, with their units.
-const COLUMNS: [&str; 21] = [
-    "target",
-    "second (s)",
-    "clock (UTC)",
-    "time (s)",
-    "stage",
-    "series",
-    "kind",
-    "workload",
-    "clients",
-    "throughput (1/s)",
-    "failed (1/s)",
-    "p50 (us)",
-    "p90 (us)",
-    "p95 (us)",
-    "p99 (us)",
-    "p99.9 (us)",
-    "max (us)",
-    "connections in use",
-    "connections idle",
-    "clients waiting",
-    "wait p99 (us)",
-];
-/// Of these, the ones that an interval of load fills.
-const LOAD_COLUMNS: usize = COLUMNS.len() - 3;
+/// Columns before those of the load.
+const PLACE: [&str; 3] = ["target", "second (s)", "clock (UTC)"];
+/// Columns before those of what may be unknown of a second of load.
+const LOAD: [&str; 6] = ["time (s)", "stage", "series", "kind", "workload", "clients"];
 
 /// Writes the timelines with a header. Columns of telemetry are named by source and key and have their unit in brackets,
 /// `host.cpu_user_share (share)`, `host.disk_write_bytes_per_s (bytes/s of the whole device)`; each is there once, whichever targets have it. `started_at` (RFC 3339) is when the run
@@ -51,7 +29,8 @@ pub fn write(
     let began: Option<Timestamp> = started_at.parse().ok();
     let metrics = metric_columns(timelines);
     let mut line = CsvLine::default();
-    COLUMNS.iter().for_each(|name| line.text(name));
+    let fixed = PLACE.iter().chain(&LOAD).chain(&COLUMNS).chain(&POOL_COLUMNS);
+    fixed.for_each(|name| line.text(name));
     for column in &metrics {
         let whose = if is_of_whole_disk(column) { " of the whole device" } else { "" };
         line.text(&format!("{}.{} ({}{whose})", column.source, column.key, column.unit));
@@ -104,7 +83,7 @@ fn target(
             line.text(&clock(began, second).unwrap_or_default());
             match load_row {
                 Some(load_row) => load(&timeline.load, load_row, stages, line),
-                None => line.skip(LOAD_COLUMNS),
+                None => line.skip(LOAD.len() + COLUMNS.len() + POOL_COLUMNS.len()),
             }
             for metric in &mut metrics {
                 match metric {
@@ -139,17 +118,9 @@ fn load(load: &LoadColumns, row: usize, stages: &[StageResult], line: &mut CsvLi
     line.text(stage.map_or("", |stage| stage.kind.name()));
     line.text(stage.map_or("", |stage| &stage.workload));
     line.text(&load.clients[row].to_string());
-    let LoadColumns { tps, failed_per_s, p50_us, p90_us, p95_us, p99_us, p999_us, max_us, .. } = load;
-    for column in [tps, failed_per_s, p50_us, p90_us, p95_us, p99_us, p999_us, max_us] {
-        line.number(column[row]);
-    }
-    match &load.pool {
-        Some(pool) => {
-            for column in [&pool.in_use, &pool.idle, &pool.waiting, &pool.wait_p99_us] {
-                line.number(column[row]);
-            }
-        }
-        None => line.skip(4),
+    load.columns().for_each(|column| line.number(column[row]));
+    if load.pool.is_none() {
+        line.skip(POOL_COLUMNS.len());
     }
 }
 
@@ -267,7 +238,8 @@ mod tests {
         let mut lines = text.split_terminator("\r\n").map(|line| line.split(',').collect::<Vec<_>>());
         let header = lines.next().unwrap();
         let timeline = &report.timelines[0];
-        assert_eq!(header.len(), COLUMNS.len() + timeline.metrics.len());
+        let fixed = PLACE.len() + LOAD.len() + COLUMNS.len() + POOL_COLUMNS.len();
+        assert_eq!(header.len(), fixed + timeline.metrics.len());
         assert!(header.contains(&"host.server_cpu_cores (cores)"), "{header:?}");
         let lines: Vec<_> = lines.collect();
         assert!(lines.iter().all(|line| line.len() == header.len()));

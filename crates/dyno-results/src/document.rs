@@ -19,7 +19,7 @@ use crate::event::Event;
 use crate::latency::Latency;
 use crate::plan::{Plan, mark_rows_off};
 use crate::spec::{RunSpec, StreamSpec, Time};
-pub use crate::timeline::{LoadColumns, Metric, PoolLoad, Timeline};
+pub use crate::timeline::{COLUMNS, LoadColumns, Metric, POOL_COLUMNS, PoolLoad, Timeline};
 use crate::{event, words};
 
 /// Name and version of the document's JSON form.

@@ -66,11 +66,39 @@ pub struct PoolLoad {
     pub wait_p99_us: Vec<Option<f64>>,
 }
 
+/// A column of what may be unknown.
+type Column = Vec<Option<f64>>;
+
+/// What such columns are called where each stands by itself, with their units: those of the load, and those of its pool.
+pub const COLUMNS: [&str; 8] = [
+    "throughput (1/s)",
+    "failed (1/s)",
+    "p50 (us)",
+    "p90 (us)",
+    "p95 (us)",
+    "p99 (us)",
+    "p99.9 (us)",
+    "max (us)",
+];
+pub const POOL_COLUMNS: [&str; 4] =
+    ["connections in use", "connections idle", "clients waiting", "wait p99 (us)"];
+
 impl PoolLoad {
     /// Of so many rows of which nothing is known.
     pub(crate) fn unknown(rows: usize) -> Self {
-        let column = vec![None; rows];
-        Self { in_use: column.clone(), idle: column.clone(), waiting: column.clone(), wait_p99_us: column }
+        let mut pool = Self::default();
+        pool.columns_mut().into_iter().for_each(|column| column.resize(rows, None));
+        pool
+    }
+
+    /// In the order of [`POOL_COLUMNS`].
+    #[must_use]
+    pub fn columns(&self) -> [&Column; POOL_COLUMNS.len()] {
+        [&self.in_use, &self.idle, &self.waiting, &self.wait_p99_us]
+    }
+
+    fn columns_mut(&mut self) -> [&mut Column; POOL_COLUMNS.len()] {
+        [&mut self.in_use, &mut self.idle, &mut self.waiting, &mut self.wait_p99_us]
     }
 }
 
@@ -136,24 +164,28 @@ impl LoadColumns {
         counts: impl Fn(&[u32]) -> Vec<u32>,
         known: impl Fn(&[Option<f64>]) -> Vec<Option<f64>>,
     ) -> LoadColumns {
-        LoadColumns {
+        let mut mapped = LoadColumns {
             t_s: always(&self.t_s),
             stage: counts(&self.stage),
             clients: counts(&self.clients),
-            tps: known(&self.tps),
-            failed_per_s: known(&self.failed_per_s),
-            p50_us: known(&self.p50_us),
-            p90_us: known(&self.p90_us),
-            p95_us: known(&self.p95_us),
-            p99_us: known(&self.p99_us),
-            p999_us: known(&self.p999_us),
-            max_us: known(&self.max_us),
-            pool: self.pool.as_ref().map(|pool| PoolLoad {
-                in_use: known(&pool.in_use),
-                idle: known(&pool.idle),
-                waiting: known(&pool.waiting),
-                wait_p99_us: known(&pool.wait_p99_us),
-            }),
-        }
+            pool: self.pool.as_ref().map(|_| PoolLoad::default()),
+            ..LoadColumns::default()
+        };
+        mapped.columns_mut().zip(self.columns()).for_each(|(to, from)| *to = known(from));
+        mapped
+    }
+
+    /// In the order of [`COLUMNS`], and behind them those of the pool, if there is one.
+    pub fn columns(&self) -> impl Iterator<Item = &Column> {
+        let Self { tps, failed_per_s, p50_us, p90_us, p95_us, p99_us, p999_us, max_us, pool, .. } = self;
+        let own: [_; COLUMNS.len()] = [tps, failed_per_s, p50_us, p90_us, p95_us, p99_us, p999_us, max_us];
+        own.into_iter().chain(pool.iter().flat_map(PoolLoad::columns))
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn columns_mut(&mut self) -> impl Iterator<Item = &mut Column> {
+        let Self { tps, failed_per_s, p50_us, p90_us, p95_us, p99_us, p999_us, max_us, pool, .. } = self;
+        let own: [_; COLUMNS.len()] = [tps, failed_per_s, p50_us, p90_us, p95_us, p99_us, p999_us, max_us];
+        own.into_iter().chain(pool.iter_mut().flat_map(PoolLoad::columns_mut))
     }
 }

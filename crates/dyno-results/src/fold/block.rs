@@ -180,16 +180,7 @@ impl Timelines {
             numbers.extend(rows.t_s.iter().copied());
             numbers.extend(rows.stage.iter().copied().map(f64::from));
             numbers.extend(rows.clients.iter().copied().map(f64::from));
-            let LoadColumns { tps, failed_per_s, p50_us, p90_us, p95_us, p99_us, p999_us, max_us, .. } =
-                &rows;
-            for column in [tps, failed_per_s, p50_us, p90_us, p95_us, p99_us, p999_us, max_us] {
-                numbers.extend_known(column);
-            }
-            if let Some(pool) = &rows.pool {
-                for column in [&pool.in_use, &pool.idle, &pool.waiting, &pool.wait_p99_us] {
-                    numbers.extend_known(column);
-                }
-            }
+            rows.columns().for_each(|column| numbers.extend_known(column));
             heads.push(LoadHead {
                 target: key.0.clone(),
                 stream: key.1,
@@ -206,16 +197,11 @@ impl Timelines {
         load.t_s.extend(numbers.take(head.rows)?);
         load.stage.extend(numbers.take(head.rows)?.map(|id| id as u32));
         load.clients.extend(numbers.take(head.rows)?.map(|clients| clients as u32));
-        let LoadColumns { tps, failed_per_s, p50_us, p90_us, p95_us, p99_us, p999_us, max_us, .. } =
-            &mut *load;
-        for column in [tps, failed_per_s, p50_us, p90_us, p95_us, p99_us, p999_us, max_us] {
-            column.extend(numbers.take_known(head.rows)?);
-        }
         if head.pooled {
-            let pool = load.pool.get_or_insert_with(|| PoolLoad::unknown(before));
-            for column in [&mut pool.in_use, &mut pool.idle, &mut pool.waiting, &mut pool.wait_p99_us] {
-                column.extend(numbers.take_known(head.rows)?);
-            }
+            load.pool.get_or_insert_with(|| PoolLoad::unknown(before));
+        }
+        for column in load.columns_mut() {
+            column.extend(numbers.take_known(head.rows)?);
         }
         Some(())
     }
