@@ -12,7 +12,8 @@ use crate::text::visible;
 /// Columns before those of the load.
 const PLACE: [&str; 3] = ["target", "second (s)", "clock (UTC)"];
 /// Columns before those of what may be unknown of a second of load.
-const LOAD: [&str; 6] = ["time (s)", "stage", "series", "kind", "workload", "clients"];
+const LOAD: [&str; 8] =
+    ["time (s)", "stage", "series", "kind", "workload", "longest gap (s)", "recovery (s)", "clients"];
 
 /// Writes the timelines with a header. Columns of telemetry are named by source and key and have their unit in brackets,
 /// `host.cpu_user_share (share)`, `host.disk_write_bytes_per_s (bytes/s of the whole device)`; each is there once, whichever targets have it. `started_at` (RFC 3339) is when the run
@@ -111,12 +112,15 @@ fn rows_or_none(rows: std::ops::Range<usize>) -> impl Iterator<Item = Option<usi
 }
 
 fn load(load: &LoadColumns, row: usize, stages: &[StageResult], line: &mut CsvLine) {
-    let stage = stages.iter().find(|result| result.stage.id == load.stage[row]).map(|result| &result.stage);
+    let result = stages.iter().find(|result| result.stage.id == load.stage[row]);
+    let stage = result.map(|result| &result.stage);
     line.number(Some(load.t_s[row]));
     line.text(&load.stage[row].to_string());
     line.text(stage.map_or("", |stage| &stage.series));
     line.text(stage.map_or("", |stage| stage.kind.name()));
     line.text(stage.map_or("", |stage| &stage.workload));
+    line.number(result.and_then(|result| result.longest_gap_s));
+    line.number(result.and_then(|result| result.recovery_s));
     line.text(&load.clients[row].to_string());
     load.columns().for_each(|column| line.number(column[row]));
     if load.pool.is_none() {
@@ -284,10 +288,10 @@ mod tests {
         assert_eq!(
             lines[1..],
             [
-                "\"the \"\"pg\"\"\",0,2026-11-20T07:50:12.000Z,0.2,1,,,,1,10,0,1.5,,,,,,,,,,0.25",
-                "\"the \"\"pg\"\"\",0,2026-11-20T07:50:12.000Z,0.7,2,,,,2,20,0,,,,,,,,,,,",
-                "\"the \"\"pg\"\"\",3,2026-11-20T07:50:15.000Z,,,,,,,,,,,,,,,,,,,1000000000",
-                "\"the \"\"pg\"\"\",5,2026-11-20T07:50:17.000Z,5,2,,,,2,0.5,0,,,,,,,,,,,",
+                "\"the \"\"pg\"\"\",0,2026-11-20T07:50:12.000Z,0.2,1,,,,,,1,10,0,1.5,,,,,,,,,,0.25",
+                "\"the \"\"pg\"\"\",0,2026-11-20T07:50:12.000Z,0.7,2,,,,,,2,20,0,,,,,,,,,,,",
+                "\"the \"\"pg\"\"\",3,2026-11-20T07:50:15.000Z,,,,,,,,,,,,,,,,,,,,,1000000000",
+                "\"the \"\"pg\"\"\",5,2026-11-20T07:50:17.000Z,5,2,,,,,,2,0.5,0,,,,,,,,,,,",
             ]
         );
     }

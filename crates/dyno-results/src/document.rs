@@ -546,6 +546,14 @@ pub struct StageResult {
     pub complete: bool,
     /// Transactions per second; `None` if nothing was measured.
     pub throughput: Option<Estimate>,
+    /// The longest time within the load in which no transaction ended well, whole seconds; 0 if there was none. It counts if 10
+    /// transactions a second or more ended well in the 10 s before. `None` of a pass, and if no such 10 s are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest_gap_s: Option<f64>,
+    /// How long after the longest gap throughput was back, seconds: the first three seconds with 90% of the mean of the 10 s before
+    /// the gap. `None` if that was not seen within the load, and if there was no gap.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recovery_s: Option<f64>,
     /// Counts of the stage.
     pub totals: Totals,
     /// Sent to answered, what ended in the drain included (so also `response` and `lag`); `None` if nothing ended well.

@@ -11,6 +11,7 @@ interface Shows {
   late: boolean;
   wait: boolean;
   queries: boolean;
+  gaps: boolean;
 }
 
 const QUERY_COLUMNS: Column[] = [
@@ -18,6 +19,15 @@ const QUERY_COLUMNS: Column[] = [
   { label: "Writes/s", figures: true, title: "statements that changed at least one row" },
   { label: "Other/s", figures: true, title: "all other statements, writes that touched no row among them" },
   { label: "In vain", figures: true, title: "share of the writes that touched no row" },
+];
+
+const GAP_COLUMNS: Column[] = [
+  { label: "Longest gap", figures: true, title: "the longest time in which no transaction ended well" },
+  {
+    label: "Recovery",
+    figures: true,
+    title: "from the end of that gap to 90% of the throughput before it",
+  },
 ];
 
 /** More rows than this scroll in their own frame. */
@@ -36,6 +46,7 @@ export function stagesSection(scene: Scene): HTMLElement | null {
     late: all.some((stage) => stage.lag !== null),
     wait: all.some((stage) => stage.wait !== null),
     queries: all.some((stage) => stage.queries !== null),
+    gaps: all.some((stage) => (stage.longest_gap_s ?? 0) > 0),
   };
   const columns: Column[] = [
     { label: several ? "Target, stage" : "Stage" },
@@ -58,6 +69,7 @@ export function stagesSection(scene: Scene): HTMLElement | null {
     { label: "Failed", figures: true, title: "all that began in the stage" },
     { label: "Retries", figures: true },
     ...(shows.queries ? QUERY_COLUMNS : []),
+    ...(shows.gaps ? GAP_COLUMNS : []),
     { label: "Driver CPU", figures: true, title: "of the driver's threads, per transaction or query" },
     { label: "Busiest thread", figures: true, title: "share of its time that the busiest driver thread ran" },
     { label: "Remarks" },
@@ -117,6 +129,7 @@ function stageRow(stage: StageResult, whose: string | null, shows: Shows): Row {
       count(stage.totals.failed_with_drain),
       count(stage.totals.retries),
       ...(shows.queries ? queryCells(stage.queries) : []),
+      ...(shows.gaps ? gapCells(stage) : []),
       orUnknown(cpu === null ? null : latency(cpu)),
       orUnknown(busy === null ? null : share(busy)),
       remarks(stage),
@@ -136,6 +149,12 @@ function queryCells(queries: QueryResult | null): Child[] {
     ...[reads_per_s, writes_per_s, other_per_s].map((rate) => long(rate)),
     in_vain_share === null ? "" : share(in_vain_share),
   ];
+}
+
+function gapCells({ longest_gap_s, recovery_s }: StageResult): Child[] {
+  if (longest_gap_s === undefined) return ["", ""];
+  const recovery = recovery_s === undefined ? "not recovered" : duration(recovery_s);
+  return [duration(longest_gap_s), longest_gap_s > 0 ? recovery : ""];
 }
 
 function remarks(stage: StageResult): string {
@@ -179,6 +198,7 @@ function typeRows(stage: StageResult, shows: Shows): Row[] {
       count(type.failed_with_drain),
       count(type.retries),
       ...(shows.queries ? queryCells(null) : []),
+      ...(shows.gaps ? GAP_COLUMNS.map(() => "") : []),
       "",
       "",
       "",

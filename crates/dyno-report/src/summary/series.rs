@@ -76,6 +76,7 @@ fn one_name(
                     costs::line(stage, sheet);
                     costs::others(stage.cpu_taken_share, sheet);
                 }
+                gap(stage, sheet);
                 troubles(stage, sheet);
             });
         }
@@ -262,6 +263,17 @@ fn types(stage: &StageResult, sheet: &mut Sheet) {
         let row = sheet.paint.faint(&row);
         sheet.row("", &row);
     }
+}
+
+/// Of several seconds: a single one may be chance.
+fn gap(stage: &StageResult, sheet: &mut Sheet) {
+    let Some(gap_s) = stage.longest_gap_s.filter(|gap_s| *gap_s > 1.0) else { return };
+    let recovery = match stage.recovery_s {
+        Some(recovery_s) => format!("recovered after {}", format::duration_s(recovery_s)),
+        None => "not recovered".to_owned(),
+    };
+    let row = format!("longest gap: {}{DOT}{recovery}", format::duration_s(gap_s));
+    sheet.paragraph("", &row, Paint::doubt);
 }
 
 /// What did not go well, with counts; the drain included.

@@ -194,8 +194,11 @@ impl StageFold {
             estimate.effective_samples = None;
         }
         let types = self.sums.types.iter();
+        let gap = if self.stage.pass { None } else { throughput::longest_gap(&self.slices) };
         StageResult {
             throughput,
+            longest_gap_s: gap.map(|gap| gap.seconds),
+            recovery_s: gap.and_then(|gap| gap.recovery_s),
             service: times(|all| &all.service),
             response: times(|all| &all.response),
             lag: times(|all| &all.lag),
@@ -221,6 +224,8 @@ impl StageFold {
             seconds: self.finished.as_ref().map_or(seconds, |finished| finished.seconds),
             complete: self.finished.as_ref().is_some_and(|finished| finished.complete),
             throughput: (seconds > 0.0).then_some(mean),
+            longest_gap_s: None,
+            recovery_s: None,
             totals: sums.totals,
             service: None,
             response: None,

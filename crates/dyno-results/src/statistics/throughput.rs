@@ -1,4 +1,4 @@
-//! Throughput of a stage with its 95 % interval, from the intervals of its load.
+//! Throughput of a stage with its 95 % interval, and its longest gap, from the intervals of its load.
 
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
@@ -13,6 +13,12 @@ pub(crate) const FULL_SHARE: f64 = 0.5;
 /// Of a longer series neighbours are put together, and their means looked at: what resembles each other for longer than they
 /// last shows all the same, and a day that drifts would otherwise take seconds to look through.
 const SERIES_MAX: usize = 4096;
+/// A gap is one in a throughput of so much or more in so many intervals before it: fewer may leave a second out by chance.
+const BEFORE_GAP: usize = 10;
+const BEFORE_GAP_PER_S: f64 = 10.0;
+/// Behind a gap throughput is back with so many intervals that have this share of what was before.
+const RECOVERED: usize = 3;
+const RECOVERED_SHARE: f64 = 0.9;
 /// Two-sided 95 %.
 const QUANTILE: f64 = 0.975;
 
@@ -47,6 +53,48 @@ pub fn estimate(slices: &[Slice]) -> Option<Estimate> {
         samples: u32::try_from(rates.len()).unwrap_or(u32::MAX),
         effective_samples: interval.map(|(_, effective)| effective),
     })
+}
+
+/// The longest time in which no transaction ended well.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Gap {
+    /// 0 if there was none.
+    pub seconds: f64,
+    /// From its end until throughput was back; `None` if it was not.
+    pub recovery_s: Option<f64>,
+}
+
+/// The longest gap, the first of several. `None` where throughput was never such that a gap could be told.
+#[must_use]
+pub fn longest_gap(slices: &[Slice]) -> Option<Gap> {
+    // The last interval ends with the load, and a short one may be empty by chance.
+    let longest_s = slices.iter().map(|slice| slice.seconds).fold(0.0, f64::max);
+    let slices = match slices {
+        [full @ .., last] if last.seconds < FULL_SHARE * longest_s => full,
+        all => all,
+    };
+    let seconds = |slices: &[Slice]| slices.iter().map(|slice| slice.seconds).sum::<f64>();
+    let per_s =
+        |slices: &[Slice]| slices.iter().map(|slice| slice.count).sum::<u64>() as f64 / seconds(slices);
+    let mut longest = None;
+    for at in BEFORE_GAP..slices.len() {
+        let (before, rest) = (per_s(&slices[at - BEFORE_GAP..at]), &slices[at..]);
+        // A gap that began earlier has too little before it.
+        if before < BEFORE_GAP_PER_S || slices[at - 1].count == 0 {
+            continue;
+        }
+        let longest = longest.get_or_insert(Gap { seconds: 0.0, recovery_s: None });
+        let (gap, behind) = rest.split_at(rest.iter().take_while(|slice| slice.count == 0).count());
+        if seconds(gap) > longest.seconds {
+            let is_back = |slices: &[Slice]| {
+                slices.iter().all(|slice| slice.count as f64 >= RECOVERED_SHARE * before * slice.seconds)
+            };
+            let back = behind.windows(RECOVERED).position(is_back);
+            let recovery_s = back.map(|place| seconds(&behind[..place]));
+            *longest = Gap { seconds: seconds(gap), recovery_s };
+        }
+    }
+    longest
 }
 
 /// Half-width of the 95 % interval of a series' mean, and the effective number of samples that it rests on.
@@ -199,6 +247,50 @@ mod tests {
         // Statements of 0.45 s: 2.2 a second.
         let estimate = estimate(&[Slice { count: 2, seconds: 1.0 }; 4]).unwrap();
         assert_eq!((estimate.mean, estimate.half_width), (2.0, Some(0.25)));
+    }
+
+    fn gap(counts: &[u64]) -> Option<(f64, Option<f64>)> {
+        let slices: Vec<Slice> = counts.iter().map(|count| Slice { count: *count, seconds: 1.0 }).collect();
+        longest_gap(&slices).map(|gap| (gap.seconds, gap.recovery_s))
+    }
+
+    #[test]
+    fn the_longest_gap_is_told_with_its_recovery() {
+        let before = [100; 10];
+        assert_eq!(gap(&[before.as_slice(), &[1, 100]].concat()), Some((0.0, None)), "no gap");
+        // Ten seconds at 100/s, then a gap of 1 s, and one of 4 s, behind which 89/s are too few and two seconds too short.
+        let load = [before.as_slice(), &[0], &before, &[0; 4], &[40, 90, 95, 89, 90, 90, 90, 10]].concat();
+        assert_eq!(gap(&load), Some((4.0, Some(4.0))));
+        let load = [before.as_slice(), &[0; 2], &[120; 3], &before, &[0; 2], &[20; 3]].concat();
+        assert_eq!(gap(&load), Some((2.0, Some(0.0))), "the first of two");
+    }
+
+    #[test]
+    fn what_does_not_come_back_is_not_recovered() {
+        let before = [100; 10];
+        assert_eq!(gap(&[before.as_slice(), &[0; 5]].concat()), Some((5.0, None)), "to the end");
+        assert_eq!(gap(&[before.as_slice(), &[0; 5], &[100; 2]].concat()), Some((5.0, None)), "too short");
+        assert_eq!(
+            gap(&[before.as_slice(), &[0; 5], &[50; 20]].concat()),
+            Some((5.0, None)),
+            "at half of it"
+        );
+    }
+
+    #[test]
+    fn with_too_little_before_there_is_no_gap_to_tell() {
+        assert_eq!(gap(&[&[100; 9], [0; 5].as_slice()].concat()), None, "nine seconds");
+        assert_eq!(gap(&[&[9; 10], [0; 5].as_slice(), &[9; 20]].concat()), None, "nine a second");
+        assert_eq!(gap(&[]), None);
+        // Of the ten seconds of the load, five were gone in a gap that nobody can judge.
+        assert_eq!(gap(&[&[0; 5], [100; 12].as_slice(), &[0; 2]].concat()), Some((2.0, None)));
+    }
+
+    #[test]
+    fn a_short_last_interval_is_no_gap() {
+        let mut slices = vec![Slice { count: 20, seconds: 1.0 }; 10];
+        slices.extend([Slice { count: 20, seconds: 1.0 }, Slice { count: 0, seconds: 0.02 }]);
+        assert_eq!(longest_gap(&slices), Some(Gap { seconds: 0.0, recovery_s: None }));
     }
 
     #[test]
