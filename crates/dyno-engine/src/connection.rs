@@ -125,6 +125,14 @@ impl Connection {
         }
     }
 
+    /// Hands its socket over to another poller.
+    pub(crate) fn move_to(&mut self, poller: &mut Poller) -> Result<(), SessionError> {
+        match &mut self.line {
+            Line::Wire(wire) => wire.move_to(poller),
+            Line::Driver(_) => Ok(()),
+        }
+    }
+
     /// Of what comes on it nothing is to be heard until it is used again.
     pub(crate) fn set_aside(&self, poller: &mut Poller) -> Result<(), SessionError> {
         match &self.line {

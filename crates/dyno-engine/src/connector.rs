@@ -156,8 +156,7 @@ impl Connector {
 
     /// A session is closed, whatever it was at.
     pub(crate) fn forget(&mut self, session: &Session) {
-        if let SessionState::Connecting | SessionState::LoggingIn(_) | SessionState::Preparing = session.state
-        {
+        if session.is_opening() {
             self.opening -= 1;
         }
     }

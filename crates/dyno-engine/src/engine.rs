@@ -39,6 +39,9 @@ const QUERY_LONG: Duration = Duration::from_secs(3);
 pub const POLLER_VARIABLE: &str = "DYNO_POLLER";
 /// From the order to start until the start, so that every thread has it in time.
 pub const START_DELAY: Duration = Duration::from_millis(2);
+/// Connections of a thread on average from which `auto` uses io_uring. A thread with few has few requests that could leave together
+/// (`bench/pgbench-side-by-side`).
+const RING_CONNECTIONS_MIN: u32 = 8;
 /// Files that the process needs beside its clients' sockets.
 const OTHER_FILES: u64 = 128;
 
@@ -48,6 +51,7 @@ pub struct Engine {
     reports: Receiver<(u32, Report)>,
     shared: Arc<Shared>,
     connected: u32,
+    asked_for: PollerChoice,
     /// See [`Engine::poller`] and [`Engine::no_uring`].
     poller: PollerChoice,
     no_uring: Option<String>,
@@ -88,7 +92,7 @@ struct Asked {
 }
 
 impl Handle {
-    fn start(number: u32, shared: &Arc<Shared>, uring: Option<Uring>) -> Result<Self, EngineError> {
+    fn start(number: u32, shared: &Arc<Shared>) -> Result<Self, EngineError> {
         let wake = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)
             .map_err(|errno| EngineError::Start(errno.into()))?;
         let (commands, received) = channel();
@@ -99,7 +103,7 @@ impl Handle {
         let watching = Arc::clone(&watched);
         let joined = std::thread::Builder::new()
             .name(format!("dyno-load-{number}"))
-            .spawn(move || LoadThread::run(number, &shared, recorder, watching, (woken, received), uring))
+            .spawn(move || LoadThread::run(number, &shared, recorder, watching, (woken, received)))
             .map_err(EngineError::Start)?;
         Ok(Self { commands, wake, joined, watched })
     }
@@ -144,6 +148,7 @@ impl Engine {
             config: Arc::clone(&config),
         });
         let mut engine = Self {
+            asked_for: asked_for(config.poller)?,
             threads: Vec::new(),
             reports,
             shared,
@@ -160,27 +165,36 @@ impl Engine {
     /// Sees to it that there are so many threads.
     fn start_threads(&mut self, threads: u32) -> Result<(), EngineError> {
         let first = self.threads.len() as u32;
-        let mut rings = self.rings(threads.saturating_sub(first))?.into_iter();
         for number in first..threads {
-            self.threads.push(Handle::start(number, &self.shared, rings.next())?);
+            self.threads.push(Handle::start(number, &self.shared)?);
         }
         Ok(())
     }
 
-    /// Rings for so many threads where they are asked for, and the kernel gives them all: a run has one kind of poller.
-    fn rings(&mut self, count: u32) -> Result<Vec<Uring>, EngineError> {
-        if asked_for(self.shared.config.poller)? != PollerChoice::Uring || self.is_blocking() {
-            return Ok(Vec::new());
+    /// Rings for all threads if they are to use io_uring from now on, when there will be so many connections, and the kernel gives
+    /// them all: all threads have one kind of poller.
+    fn rings(&mut self, connections: u32) -> Vec<Uring> {
+        let threads = self.threads.len() as u32;
+        let wanted = match self.asked_for {
+            PollerChoice::Auto => connections >= RING_CONNECTIONS_MIN.saturating_mul(threads),
+            asked_for => asked_for == PollerChoice::Uring,
+        };
+        if !wanted || self.poller == PollerChoice::Uring || self.is_blocking() {
+            return Vec::new();
         }
-        let rings: Result<Vec<_>, _> = (0..count).map(|_| Uring::new()).collect();
+        let rings: Result<Vec<_>, _> = (0..threads).map(|_| Uring::new()).collect();
         match &rings {
             Ok(_) => self.poller = PollerChoice::Uring,
-            Err(error) => self.no_uring = Some(poller::refusal(*error)),
+            Err(error) if self.asked_for == PollerChoice::Uring => {
+                self.no_uring = Some(poller::refusal(*error));
+            }
+            Err(_) => {}
         }
-        Ok(rings.unwrap_or_default())
+        rings.unwrap_or_default()
     }
 
-    /// How the load threads wait for their sockets; `None` where there are none, because drivers have them.
+    /// How the load threads have waited for their sockets since the last [`connect`](Self::connect); `None` where there are none,
+    /// because drivers have them.
     #[must_use]
     pub fn poller(&self) -> Option<PollerChoice> {
         (!self.is_blocking()).then_some(self.poller)
@@ -223,7 +237,8 @@ impl Engine {
         if self.is_blocking() {
             self.start_threads(wanted)?;
         }
-        self.command(&ThreadCommand::Connect { clients });
+        let mut rings = self.rings(wanted).into_iter();
+        self.command(|| ThreadCommand::Connect { clients, ring: rings.next().map(Box::new) });
         let mut waiting = self.threads.len();
         while waiting > 0 {
             let Some((_, report)) = self.next_report()? else {
@@ -267,12 +282,14 @@ impl Engine {
         let segment = self.shared.config.segment;
         let left = plan.transactions_max.map(|count| Arc::new(AtomicU64::new(segment.of(count))));
         let arrivals = if self.is_blocking() { self.shared_arrivals(plan, start_ns) } else { None };
-        self.command(&ThreadCommand::Run(StageStart {
-            plan: *plan,
-            start_ns,
-            left,
-            arrivals: arrivals.clone(),
-        }));
+        self.command(|| {
+            ThreadCommand::Run(StageStart {
+                plan: *plan,
+                start_ns,
+                left: left.clone(),
+                arrivals: arrivals.clone(),
+            })
+        });
         let threads = (self.threads.len(), !self.is_blocking());
         let mut collector = Collector::new((plan.stage, segment.generator()), start_ns, threads);
         let collected = self.collect_stage(&mut collector, plan, start_ns, signals, observe);
@@ -315,12 +332,12 @@ impl Engine {
         while !collector.is_finished() {
             if !ending && is_set(signals.over) {
                 ending = true;
-                self.command(&ThreadCommand::End { stopped: false, at_ns: now_ns() });
+                self.command(|| ThreadCommand::End { stopped: false, at_ns: now_ns() });
                 deadline_ns = deadline_ns.min(now_ns().saturating_add(drain_ns));
             }
             if !stopping && is_set(Some(signals.stop)) {
                 stopping = true;
-                self.command(&ThreadCommand::End { stopped: true, at_ns: now_ns() });
+                self.command(|| ThreadCommand::End { stopped: true, at_ns: now_ns() });
                 let drain_ns = nanoseconds(config.stopped_drain_timeout);
                 deadline_ns = deadline_ns.min(now_ns().saturating_add(drain_ns));
             }
@@ -408,10 +425,10 @@ impl Engine {
         }
     }
 
-    fn command(&self, command: &ThreadCommand) {
+    fn command(&self, mut command: impl FnMut() -> ThreadCommand) {
         for handle in &self.threads {
             // A thread that is gone shows itself when its report is waited for.
-            let _ = handle.commands.send(command.clone());
+            let _ = handle.commands.send(command());
             handle.watched.set_has_command(true);
             let _ = rustix::io::write(&handle.wake, &1u64.to_ne_bytes());
         }

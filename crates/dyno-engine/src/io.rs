@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use crate::poller::{Poller, Uring};
+use crate::poller::Poller;
 use crate::request::Outbox;
 use crate::statement::Statements;
 use crate::watched::Watched;
@@ -21,15 +21,11 @@ pub(crate) struct Io {
 }
 
 impl Io {
-    pub(crate) fn new(
-        statements: &Arc<Statements>,
-        watched: Arc<Watched>,
-        uring: Option<Uring>,
-    ) -> Result<Self, Errno> {
+    pub(crate) fn new(statements: &Arc<Statements>, watched: Arc<Watched>) -> Result<Self, Errno> {
         // A driver has no socket of dyno's, and a thread for each client.
         let bytes = if statements.is_for_driver() { 0 } else { INBOX_BYTES };
         let outbox = Outbox::new(bytes, Arc::clone(statements));
-        Ok(Self { poller: Poller::new(uring, bytes)?, outbox, watched })
+        Ok(Self { poller: Poller::new(bytes)?, outbox, watched })
     }
 }
 

@@ -9,7 +9,7 @@ use crate::connector::{Connector, backoff_ns};
 use crate::error::SessionError;
 use crate::io::{Io, Received};
 use crate::message::Report;
-use crate::poller::Ready;
+use crate::poller::{Poller, Ready};
 use crate::pool::{ConnectionPool, nobody};
 use crate::record::{ErrorCode, Transaction};
 use crate::recorder::Recorder;
@@ -40,6 +40,19 @@ pub(crate) struct Load {
 
 impl Load {
     /// Sees to it that this thread's share of `clients` clients is connected, those that were lost included.
+    /// From now on all sockets are this poller's. Between two stages: only connections may be under way, and these are opened anew.
+    pub(crate) fn move_to(&mut self, mut poller: Poller) {
+        for session in &mut self.sessions {
+            if session.is_opening() || session.move_to(&mut poller).is_err() {
+                self.connector.forget(session);
+                session.close(&mut self.io.poller);
+                self.connector.enqueue(session);
+            }
+        }
+        self.io.poller = poller;
+        self.just_sent.clear();
+    }
+
     pub(crate) fn connect_clients(&mut self, clients: u32) {
         let (config, share) = (&self.rules.config, self.connector.share);
         let client = |index| {

@@ -8,15 +8,16 @@ use dyno_results::spec::StageOrder;
 use rustix::io::Errno;
 
 use crate::error::SessionError;
+use crate::poller::Uring;
 use crate::record::Record;
 use crate::schedule::SharedArrivals;
 
 /// What the engine tells a thread.
-#[derive(Clone)]
 pub(crate) enum ThreadCommand {
-    /// Have this many clients in all threads together connected and prepared.
+    /// Have this many clients in all threads together connected and prepared; from now on over the ring, if there is one.
     Connect {
         clients: u32,
+        ring: Option<Box<Uring>>,
     },
     Run(StageStart),
     /// The stage has lasted as long as it was to; or, if `stopped`, ends before its plan is fulfilled. It ends at `at_ns`, which

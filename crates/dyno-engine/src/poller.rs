@@ -41,12 +41,9 @@ pub(crate) struct Ready {
 }
 
 impl Poller {
-    /// One over the ring, if there is one, else over epoll, and then at most `inbox_bytes` are received at once.
-    pub(crate) fn new(uring: Option<Uring>, inbox_bytes: usize) -> Result<Self, Errno> {
-        uring.map_or_else(
-            || Epoll::new(inbox_bytes).map(Self::Epoll),
-            |uring| Ok(Self::Uring(Box::new(uring))),
-        )
+    /// One over epoll, that receives at most `inbox_bytes` at once.
+    pub(crate) fn new(inbox_bytes: usize) -> Result<Self, Errno> {
+        Epoll::new(inbox_bytes).map(Self::Epoll)
     }
 
     /// Begins to be this thread's, and waits for a descriptor, too, which its owner reads.
@@ -62,6 +59,16 @@ impl Poller {
         match self {
             Self::Epoll(epoll) => epoll.add(fd, token).map(Socket::Epoll),
             Self::Uring(uring) => Ok(Socket::Uring(uring.open(fd, token))),
+        }
+    }
+
+    /// Takes a connected socket that is over epoll.
+    pub(crate) fn take_over(&mut self, socket: Socket, token: u64) -> Result<Socket, SessionError> {
+        match (self, socket) {
+            (Self::Uring(uring), Socket::Epoll(socket)) => {
+                Ok(Socket::Uring(uring.take_over(socket.into(), token)))
+            }
+            _ => Err(SessionError::Closed),
         }
     }
 

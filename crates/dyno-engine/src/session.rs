@@ -169,15 +169,24 @@ impl Session {
         let _ = self.switch_to(used, poller);
     }
 
+    /// Hands the sockets of all its connections over to another poller.
+    pub(crate) fn move_to(&mut self, poller: &mut Poller) -> Result<(), SessionError> {
+        self.connection.move_to(poller)?;
+        for other in &mut self.others {
+            other.move_to(poller)?;
+            other.set_aside(poller)?;
+        }
+        Ok(())
+    }
+
+    /// Between socket and prepared.
+    pub(crate) fn is_opening(&self) -> bool {
+        matches!(self.state, SessionState::Connecting | SessionState::LoggingIn(_) | SessionState::Preparing)
+    }
+
     /// Connected, logged in and prepared.
     pub(crate) fn is_connected(&self) -> bool {
-        !matches!(
-            self.state,
-            SessionState::Disconnected
-                | SessionState::Connecting
-                | SessionState::LoggingIn(_)
-                | SessionState::Preparing
-        )
+        !matches!(self.state, SessionState::Disconnected) && !self.is_opening()
     }
 }
 

@@ -22,7 +22,7 @@ use crate::error::SessionError;
 use crate::io::{Io, Received};
 use crate::load::Load;
 use crate::message::{Report, StageStart, ThreadCommand};
-use crate::poller::{READ_WAIT_MAX_NS, Uring};
+use crate::poller::{Poller, READ_WAIT_MAX_NS};
 use crate::pool::ConnectionPool;
 use crate::record::{Outcome, Transaction};
 use crate::recorder::Recorder;
@@ -82,12 +82,11 @@ impl LoadThread {
         recorder: Recorder,
         watched: Arc<Watched>,
         (wake, commands): (OwnedFd, Receiver<ThreadCommand>),
-        uring: Option<Uring>,
     ) {
         // Sleeps are to end when they should: without this the kernel may add 50 µs. If it is refused, the
         // schedule lag will show it.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-        let io = match Io::new(&shared.statements, watched, uring) {
+        let io = match Io::new(&shared.statements, watched) {
             Ok(io) => io,
             Err(error) => return recorder.report(Report::Broken(error)),
         };
@@ -135,7 +134,7 @@ impl LoadThread {
             self.load.note_submission();
             while let Some(ready) = self.load.io.poller.next_ready() {
                 if ready.token == WAKE {
-                    goes_on = self.take_commands();
+                    goes_on = self.take_commands()?;
                 } else {
                     self.load.session_ready(ready);
                 }
@@ -235,18 +234,25 @@ impl LoadThread {
     }
 
     /// False when the engine has hung up.
-    fn take_commands(&mut self) -> bool {
+    fn take_commands(&mut self) -> Result<bool, Errno> {
         let mut count = [0; 8];
         self.load.io.watched.set_has_command(false);
         // Only to make it unready again; what it counts is of no interest.
         let _ = rustix::io::read(&self.wake, &mut count);
         loop {
             match self.commands.try_recv() {
-                Ok(ThreadCommand::Connect { clients }) => self.load.connect_clients(clients),
+                Ok(ThreadCommand::Connect { clients, ring }) => {
+                    if let Some(ring) = ring {
+                        let mut poller = Poller::Uring(ring);
+                        poller.begin(&self.wake, WAKE)?;
+                        self.load.move_to(poller);
+                    }
+                    self.load.connect_clients(clients);
+                }
                 Ok(ThreadCommand::Run(start)) => self.begin_stage(start),
                 Ok(ThreadCommand::End { stopped, at_ns }) => self.end_stage(stopped, at_ns),
-                Err(TryRecvError::Empty) => return true,
-                Err(TryRecvError::Disconnected) => return false,
+                Err(TryRecvError::Empty) => return Ok(true),
+                Err(TryRecvError::Disconnected) => return Ok(false),
             }
         }
     }

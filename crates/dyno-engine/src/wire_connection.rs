@@ -83,6 +83,17 @@ impl WireConnection {
         Ok(())
     }
 
+    /// Hands a connected socket over to another poller.
+    pub(crate) fn move_to(&mut self, poller: &mut Poller) -> Result<(), SessionError> {
+        if let Some(socket) = self.socket.take() {
+            self.socket = Some(poller.take_over(socket, self.token)?);
+        }
+        match std::mem::take(&mut self.unsent) {
+            unsent if unsent.is_empty() => Ok(()),
+            unsent => self.send(&unsent, poller),
+        }
+    }
+
     /// The result of the connect that was under way.
     pub(crate) fn finish_connect(&self, poller: &Poller) -> Result<(), SessionError> {
         self.socket.as_ref().map_or(Err(SessionError::Closed), |socket| poller.finish_connect(socket))

@@ -382,12 +382,12 @@ impl Protocol {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PollerChoice {
-    /// As dyno thinks best: epoll.
+    /// io_uring from eight connections a load thread, where the kernel allows it; epoll else.
     #[default]
     Auto,
     /// The kernel says which connections are ready, and each is then read.
     Epoll,
-    /// io_uring, where the kernel allows it: many requests leave with one system call, and answers come with it.
+    /// io_uring, where the kernel allows it, with a notice where it does not: many requests leave with one system call, and answers come with it.
     Uring,
 }
 

@@ -161,6 +161,12 @@ impl AsFd for Socket {
     }
 }
 
+impl From<Socket> for OwnedFd {
+    fn from(socket: Socket) -> Self {
+        socket.fd
+    }
+}
+
 impl Socket {
     /// Sees to it that a read can wait on it; whether it can.
     fn let_reads_wait(&mut self) -> bool {

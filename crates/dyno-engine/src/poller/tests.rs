@@ -25,8 +25,8 @@ fn pollers() -> Vec<Poller> {
             Vec::new()
         }
     };
-    let pollers = std::iter::once(None).chain(rings.into_iter().map(Some));
-    pollers.map(|ring| Poller::new(ring, 64 * 1024).unwrap()).collect()
+    let rings = rings.into_iter().map(|ring| Poller::Uring(Box::new(ring)));
+    std::iter::once(Poller::new(64 * 1024).unwrap()).chain(rings).collect()
 }
 
 /// Whether a system that is in order gives no ring, and for this reason.

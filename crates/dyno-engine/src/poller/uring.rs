@@ -96,6 +96,11 @@ impl Uring {
         self.add(fd, token, Kind::Connecting)
     }
 
+    /// Takes a connected one.
+    pub(super) fn take_over(&mut self, fd: OwnedFd, token: u64) -> u32 {
+        self.add(fd, token, Kind::Open)
+    }
+
     fn add(&mut self, fd: OwnedFd, token: u64, kind: Kind) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot::default());
@@ -104,7 +109,10 @@ impl Uring {
         let at = &mut self.slots[slot as usize];
         *at =
             Slot { fd: Some(fd), token, kind, generation: at.generation.wrapping_add(1), ..Slot::default() };
-        self.want_poll(slot, kind == Kind::Connecting);
+        match kind {
+            Kind::Open => self.want_receive(slot),
+            Kind::Connecting | Kind::Watched => self.want_poll(slot, kind == Kind::Connecting),
+        }
         slot
     }
 

@@ -23,22 +23,48 @@ fn started(database: &Database, poller: PollerChoice) -> Engine {
     engine(database, &["SELECT $1::int + $2::int"], over(poller))
 }
 
-/// Runs a few transactions on each of many connections.
-fn runs(mut engine: Engine) {
-    let seen = run(&mut engine, &closed(40, End::TransactionsPerClient(20)));
-    assert_eq!((seen.done(), seen.errors.len()), (800, 0), "{:?}", seen.errors);
+/// Runs a few transactions on each of so many connections.
+fn runs(engine: &mut Engine, clients: u32) {
+    let seen = run(engine, &closed(clients, End::TransactionsPerClient(20)));
+    assert_eq!((seen.done(), seen.errors.len()), (u64::from(clients) * 20, 0), "{:?}", seen.errors);
+}
+
+/// What an engine uses that asks for a ring.
+fn uring_or_epoll(database: &Database) -> PollerChoice {
+    let mut engine = started(database, PollerChoice::Uring);
+    runs(&mut engine, 1);
+    let expected = engine.no_uring().map_or(PollerChoice::Uring, |_| PollerChoice::Epoll);
+    assert_eq!(engine.poller(), Some(expected), "{:?}", engine.no_uring());
+    expected
 }
 
 #[test]
 fn a_run_has_the_poller_that_it_asks_for() {
     let Some(database) = database("") else { return };
-    let epoll = started(&database, PollerChoice::Epoll);
+    let mut epoll = started(&database, PollerChoice::Epoll);
+    runs(&mut epoll, 40);
     assert_eq!((epoll.poller(), epoll.no_uring()), (Some(PollerChoice::Epoll), None));
-    runs(epoll);
-    let ring = started(&database, PollerChoice::Uring);
-    let expected = ring.no_uring().map_or(PollerChoice::Uring, |_| PollerChoice::Epoll);
-    assert_eq!(ring.poller(), Some(expected), "{:?}", ring.no_uring());
-    runs(ring);
+    uring_or_epoll(&database);
+}
+
+#[test]
+fn with_more_connections_the_same_ones_are_moved_to_a_ring() {
+    let Some(database) = database("") else { return };
+    let expected = uring_or_epoll(&database);
+    let backends = || {
+        database.psql("SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() ORDER BY 1")
+    };
+    let mut engine = started(&database, PollerChoice::Auto);
+    runs(&mut engine, 2);
+    assert_eq!(engine.poller(), Some(PollerChoice::Epoll));
+    let before = backends();
+    runs(&mut engine, 40);
+    assert_eq!((engine.poller(), engine.no_uring()), (Some(expected), None));
+    let after = backends();
+    assert!(before.lines().all(|pid| after.lines().any(|now| now == pid)), "{before}\n{after}");
+    // It stays over the ring with fewer.
+    runs(&mut engine, 2);
+    assert_eq!(engine.poller(), Some(expected));
 }
 
 #[test]
@@ -53,11 +79,12 @@ fn where_a_filter_forbids_io_uring_it_is_epoll_and_the_engine_says_why() {
         let (poller, told) = thread::scope(|scope| {
             let filtered = scope.spawn(|| {
                 filter::forbid(machine, call);
-                let engine = started(&database, PollerChoice::Uring);
-                let told = engine.no_uring().map(str::to_owned);
-                let poller = engine.poller();
-                runs(engine);
-                (poller, told)
+                let mut auto = started(&database, PollerChoice::Auto);
+                runs(&mut auto, 40);
+                assert_eq!((auto.poller(), auto.no_uring()), (Some(PollerChoice::Epoll), None));
+                let mut engine = started(&database, PollerChoice::Uring);
+                runs(&mut engine, 40);
+                (engine.poller(), engine.no_uring().map(str::to_owned))
             });
             filtered.join().unwrap()
         });
@@ -144,8 +171,8 @@ fn no_request_has_left_before_it_was_made_be_it_large_or_small() {
 #[ignore = "slow: the whole suite again, over io_uring"]
 fn this_suite_over_io_uring() {
     let Some(database) = database("") else { return };
-    if let Some(why) = started(&database, PollerChoice::Uring).no_uring() {
-        println!("skipped: io_uring cannot be used here: {why}");
+    if uring_or_epoll(&database) != PollerChoice::Uring {
+        println!("skipped: io_uring cannot be used here");
         return;
     }
     let suite = Command::new(std::env::current_exe().unwrap())
