@@ -838,7 +838,7 @@ pub struct TargetLost {
     pub reason: String,
 }
 
-/// Something that a variant cannot do. It is left out, and the run goes on.
+/// What a variant cannot do, and therefore does not. The run goes on without it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NotDone {
     /// The name of the system.
@@ -852,7 +852,7 @@ pub struct NotDone {
     pub said: String,
 }
 
-/// A server that was another after the load, or after a hook between two stages, than before.
+/// What had changed on a server after the load, or after a hook between two stages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerChanged {
     /// The name of the system.
@@ -916,7 +916,7 @@ pub struct Finished {
     pub outcome: Outcome,
     /// Why it ended early.
     pub reason: Option<String>,
-    /// Nothing is missing but what lost targets did not do.
+    /// Targets were lost, and the others did all that was asked for.
     #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
     pub targets_lost: bool,
     pub seconds: f64,

@@ -198,7 +198,8 @@ mod tests {
         let severities = |rule: &Rule| match rule.severities {
             [only] => format!("{only:?}").to_lowercase(),
             [Severity::Doubt, Severity::Note] => "doubt; note".to_owned(),
-            _ => "note to invalid".to_owned(),
+            [Severity::Invalid, Severity::Doubt, Severity::Note] => "note to invalid".to_owned(),
+            other => format!("{other:?}"),
         };
         let scopes = |rule: &Rule| match rule.scopes {
             [Scope::Run] => "run",
@@ -215,5 +216,25 @@ mod tests {
         assert_eq!(told, RULES.iter().map(row).collect::<Vec<_>>());
         let sections: Vec<&str> = document.lines().filter_map(|line| line.strip_prefix("## ")).collect();
         assert_eq!(sections, RULES.iter().map(|rule| rule.name).collect::<Vec<_>>());
+    }
+
+    /// The sources below a directory, without tests.
+    fn sources(directory: &std::path::Path) -> String {
+        let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+        let texts = entries.filter(|path| !path.ends_with("tests") && !path.ends_with("tests.rs"));
+        texts
+            .map(|path| if path.is_dir() { sources(&path) } else { std::fs::read_to_string(path).unwrap() })
+            .collect()
+    }
+
+    #[test]
+    fn every_code_is_found_by_a_rule() {
+        let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let rules = sources(&here.join("judge")) + &sources(&here.join("comparison"));
+        for rule in RULES {
+            let words = rule.name.split('-');
+            let code: String = words.map(|word| word[..1].to_uppercase() + &word[1..]).collect();
+            assert!(rules.contains(&format!("Code::{code}")), "no rule finds {}", rule.name);
+        }
     }
 }

@@ -105,8 +105,14 @@ fn by<'a>(judges: impl Iterator<Item = &'a (When, Judge)>, report: &Report) -> V
         "no rule for one of {findings:?}"
     );
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    number_remedies(&mut findings);
+    findings
+}
+
+/// Says which of them have the same advice.
+fn number_remedies(findings: &mut [Finding]) {
     let mut advices: HashMap<(Code, Severity), Vec<String>> = HashMap::new();
-    for finding in &mut findings {
+    for finding in findings {
         let known = advices.entry((finding.code, finding.severity)).or_default();
         let place = known.iter().position(|advice| *advice == finding.advice);
         finding.remedy = place.unwrap_or(known.len()) as u32;
@@ -114,7 +120,6 @@ fn by<'a>(judges: impl Iterator<Item = &'a (When, Judge)>, report: &Report) -> V
             known.push(finding.advice.clone());
         }
     }
-    findings
 }
 
 #[cfg(test)]

@@ -63,6 +63,7 @@ impl Others {
             Some(cpus) => format!("the {} processors", format::cores(cpus)),
             None => "the processors".to_owned(),
         };
+        let machine = facts.name("machine", machine);
         let programs = self.taken - self.steal;
         let took = [
             (programs >= TOLD_MIN)

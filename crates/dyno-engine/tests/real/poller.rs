@@ -1,12 +1,11 @@
-//! io_uring in place of epoll: all of this suite over it, and what becomes of it where it is forbidden.
+//! io_uring in place of epoll: when it is used, and what becomes of it where it is forbidden.
 
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use dyno_engine::config::EngineConfig;
-use dyno_engine::engine::{Engine, POLLER_VARIABLE};
+use dyno_engine::engine::Engine;
 use dyno_engine::request::{Request, Statement};
 use dyno_engine::workload::{
     Answer, Client, ClientIdentity, EndedTransaction, StatementId, Step, TransactionType, Workload,
@@ -44,7 +43,9 @@ fn a_run_has_the_poller_that_it_asks_for() {
     let mut epoll = started(&database, PollerChoice::Epoll);
     runs(&mut epoll, 40);
     assert_eq!((epoll.poller(), epoll.no_uring()), (Some(PollerChoice::Epoll), None));
-    uring_or_epoll(&database);
+    if uring_or_epoll(&database) == PollerChoice::Epoll {
+        println!("skipped: io_uring cannot be used here");
+    }
 }
 
 #[test]
@@ -165,25 +166,6 @@ fn no_request_has_left_before_it_was_made_be_it_large_or_small() {
         assert_eq!((seen.done(), seen.errors.len()), (3000, 0), "{:?}", seen.errors);
         assert_eq!(too_early.load(Ordering::Relaxed), 0, "{poller:?}");
     }
-}
-
-#[test]
-#[ignore = "slow: the whole suite again, over io_uring"]
-fn this_suite_over_io_uring() {
-    let Some(database) = database("") else { return };
-    if uring_or_epoll(&database) != PollerChoice::Uring {
-        println!("skipped: io_uring cannot be used here");
-        return;
-    }
-    let suite = Command::new(std::env::current_exe().unwrap())
-        .env(POLLER_VARIABLE, PollerChoice::Uring.name())
-        // On servers of its own: those of this run have the databases of the tests already.
-        .env_remove("DYNO_TEST_RUN")
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let printed = String::from_utf8_lossy(&suite.stdout);
-    assert!(suite.status.success(), "{printed}\n{}", String::from_utf8_lossy(&suite.stderr));
 }
 
 mod filter {

@@ -39,9 +39,10 @@ pub(super) fn differences(sides: &[Side], shared: &[SharedParts<'_>]) -> Vec<Dif
 }
 
 pub(super) fn finding(difference: &Difference) -> Finding {
-    let values = difference.values.iter().flatten().map(|value| Fact {
+    // One for each side, in their order.
+    let values = difference.values.iter().map(|value| Fact {
         measure: difference.aspect.into(),
-        value: FactValue::Name { text: value.clone() },
+        value: FactValue::Name { text: value.as_deref().unwrap_or("unknown").to_owned() },
     });
     let subject =
         Subject { about: difference.series.clone(), series: difference.series.clone(), ..Subject::default() };

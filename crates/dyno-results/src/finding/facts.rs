@@ -49,6 +49,8 @@ pub enum FactUnit {
     S,
     #[serde(rename = "bytes")]
     Bytes,
+    #[serde(rename = "bytes/s")]
+    BytesPerS,
 }
 
 /// Facts in the order of their sentence.
@@ -86,6 +88,18 @@ impl Facts {
     pub(crate) fn bytes(&mut self, measure: &'static str, bytes: u64) -> String {
         self.figure(measure, bytes as f64, FactUnit::Bytes);
         format::bytes(bytes)
+    }
+
+    /// A rate without its `/s`.
+    pub(crate) fn bytes_per_s(&mut self, measure: &'static str, per_s: f64) -> String {
+        self.figure(measure, per_s, FactUnit::BytesPerS);
+        format::bytes(per_s as u64)
+    }
+
+    /// A mean of a count, rounded in the sentence.
+    pub(crate) fn mean(&mut self, measure: &'static str, mean: f64) -> String {
+        self.figure(measure, mean, FactUnit::Count);
+        format::count(mean.round() as u64)
     }
 
     /// A rate without its `/s`.

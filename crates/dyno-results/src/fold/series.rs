@@ -94,7 +94,7 @@ fn finish(series: &mut Series, stages: &[StageResult], known: Option<&Report>) {
     if let Some(peak) = series.peak.as_mut().filter(|_| of_rates) {
         peak.passed = series.saturation.is_some();
         let is_met = find(peak.stage).is_some_and(StageResult::met_its_rate);
-        peak.rate_met = !peak.passed && is_met && series.ladder.last() == Some(&peak.stage);
+        peak.rate_met = !peak.passed && is_met && steps.last().is_some_and(|step| step.stage == peak.stage);
     }
     series.headline = headline::of(series, find);
     series.passes = known.and_then(|known| passes::of(series, stages, known));

@@ -39,7 +39,7 @@ fn evidence(result: &StageResult, facts: &mut Facts) -> Option<String> {
             facts.us("service_p50", service.p50_us),
             facts.count("connections", pool.connections.into()),
             facts.share("pool_in_use", in_use),
-            facts.count("clients_waiting", pool.waiting_mean.round() as u64)
+            facts.mean("clients_waiting", pool.waiting_mean)
         )
     })
 }

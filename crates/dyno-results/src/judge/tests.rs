@@ -22,6 +22,7 @@ use crate::event::{
     Embedded, Event, Finished, Host, LogSyncs, Outcome, QueryFailure, ServerChange, ServerChanged,
     SettingsSet, Severity, StageKind, Table,
 };
+use crate::finding::Facts;
 use crate::fixture::{
     Fixture, FixtureStage, GIB, check, clean_fixture, clean_report, interval, resize, setting, wobble,
 };
@@ -49,6 +50,17 @@ fn must_find(report: &Report, code: &str, severity: Severity, words: &[&str]) {
 
 fn must_be_silent(report: &Report, code: &str) {
     assert_eq!(found(report, code), None);
+}
+
+#[test]
+fn findings_of_one_code_have_the_same_remedy_if_they_have_the_same_advice() {
+    let rule = |advice: &str| {
+        let rule = (Code::Saturated, Severity::Note);
+        Finding::new(rule, crate::event::Subject::default(), advice.to_owned(), advice, Facts::default())
+    };
+    let mut findings = ["a", "b", "a"].map(rule).to_vec();
+    number_remedies(&mut findings);
+    assert_eq!(findings.iter().map(|finding| finding.remedy).collect::<Vec<_>>(), [0, 1, 0]);
 }
 
 /// The clean run on a server of which a crash would corrupt the data.

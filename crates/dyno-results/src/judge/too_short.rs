@@ -41,7 +41,7 @@ fn evidence(result: &StageResult, facts: &mut Facts) -> String {
     let wal = result
         .reading("wal_bytes_per_s")
         .map(|per_s| {
-            format!(" while {} of WAL were written each second", facts.bytes("wal_each_second", per_s as u64))
+            format!(" while {} of WAL were written each second", facts.bytes_per_s("wal_bytes_per_s", per_s))
         })
         .unwrap_or_default();
     format!("no checkpoint began in {}{wal}: its cost is not in the figures", stage_name(result))

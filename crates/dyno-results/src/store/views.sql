@@ -185,6 +185,7 @@ SELECT run.name AS run,
        body ->> '$.server' AS server,
        body ->> '$.series' AS series,
        body ->> '$.stage' AS stage,
+       body -> '$.facts' AS facts,
        body ->> '$.evidence' AS evidence,
        body ->> '$.advice' AS advice
 FROM event JOIN run ON run.id = event.run_id

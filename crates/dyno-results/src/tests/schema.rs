@@ -150,7 +150,9 @@ struct Field<'a> {
 }
 
 fn fields(of: &Value) -> Vec<Field<'_>> {
-    let variants: Vec<&Value> = of["oneOf"].as_array().into_iter().flatten().collect();
+    // `anyOf`: of a type whose variants have no tag.
+    let variants: Vec<&Value> =
+        ["oneOf", "anyOf"].into_iter().filter_map(|choice| of[choice].as_array()).flatten().collect();
     let mut all: Vec<Field<'_>> = Vec::new();
     for part in [of].into_iter().chain(variants.iter().copied()) {
         for (name, schema) in part["properties"].as_object().into_iter().flatten() {
@@ -256,7 +258,14 @@ impl<'a> Tables<'a> {
     fn typed(&mut self, kind: &str, schema: &Value) -> String {
         match kind {
             "null" => "`null`".to_owned(),
-            "array" => format!("array of {}", self.kind(&schema["items"])),
+            "array" => {
+                let items = self.kind(&schema["items"]);
+                if items.contains(" or ") {
+                    format!("array of ({items})")
+                } else {
+                    format!("array of {items}")
+                }
+            }
             "object" => format!("object of {}", self.kind(&schema["additionalProperties"])),
             _ => kind.to_owned(),
         }

@@ -3,6 +3,7 @@
 use crate::document::{Report, StageResult};
 use crate::event::SettingFacts;
 use crate::finding::Facts;
+use crate::format;
 use crate::judge::evidence::headlines;
 
 const SYNCS: &str = "wal_fsyncs_per_s";
@@ -38,9 +39,10 @@ pub(super) fn missing(
         let sharing = result.stage.connections.unwrap_or(result.stage.clients);
         let surely_counted = commits * (1.0 - LAG_S / result.seconds).max(0.0);
         (syncs * f64::from(sharing) * SLACK < surely_counted).then(|| {
+            facts.per_s(SYNCS, syncs);
             format!(
                 "{} of the log were seen each second for {} commits of {}, which can share no more than one sync",
-                facts.counted(SYNCS, syncs.round() as u64, "sync"),
+                format::counted(syncs.round() as u64, "sync"),
                 facts.per_s("commits", commits),
                 facts.counted("clients", sharing.into(), "client")
             )

@@ -31,6 +31,38 @@ fn a_single_rung_is_no_search() {
     must_be_silent(&fold(&fixture.events), "peak-not-reached");
 }
 
+/// A ladder of rates of which so many are met; the last rung may be cut short.
+fn rates(rungs: &[(f64, u64)], cut_short: bool) -> Report {
+    let mut fixture = Fixture::started("2026-11-20-1");
+    for (rate, done) in rungs {
+        let tps = [*done; 5];
+        let mut load = FixtureStage::write(StageKind::Ladder, 8, &tps);
+        load.open = Some((*rate, 20));
+        fixture.play(&load);
+    }
+    if cut_short {
+        let rung = fixture.events.iter_mut().rev().find_map(|stamped| match &mut stamped.event {
+            Event::StageFinished(rung) => Some(rung),
+            _ => None,
+        });
+        rung.unwrap().complete = false;
+    }
+    fixture.finish();
+    fold(&fixture.events)
+}
+
+#[test]
+fn of_a_ladder_of_rates_the_highest_whole_rung_says_whether_all_were_met() {
+    let met = |rungs: &[(f64, u64)], cut_short| {
+        let report = rates(rungs, cut_short);
+        let peak = report.series[0].peak.as_ref().unwrap();
+        (peak.stage, peak.rate_met)
+    };
+    assert_eq!(met(&[(100.0, 100), (200.0, 200)], false), (1, true));
+    assert_eq!(met(&[(100.0, 100), (200.0, 200), (400.0, 250)], false), (2, false));
+    assert_eq!(met(&[(100.0, 100), (200.0, 200), (400.0, 250)], true), (1, true));
+}
+
 #[test]
 fn a_rate_that_was_not_met_is_found() {
     let mut load = FixtureStage::write(StageKind::Hold, 8, &[900; 10]);

@@ -141,6 +141,18 @@ fn what_is_of_a_server_is_said_once_for_its_systems() {
     assert_eq!(about(&report, "closed-loop-latency"), ["heap", "indexed", "other"]);
     let subject = Subject::of_server("one");
     assert_eq!(systems.map(|(name, _)| report.bears_on(&subject, name)), [true, true, false]);
+    // Each series has the places of those that weigh on it: the run's, its server's, its system's and its own.
+    let findings = judge(&report);
+    let judged = report.clone().judged(findings);
+    for series in &judged.series {
+        let by_place: Vec<&Finding> = series.findings.iter().map(|place| &judged.findings[*place]).collect();
+        assert_eq!(by_place, judged.findings_of(series).collect::<Vec<_>>(), "{}", series.target);
+        let codes: Vec<&str> = by_place.iter().map(|finding| finding.code.as_str()).collect();
+        assert!(
+            ["durable", "shared-host", "closed-loop-latency"].iter().all(|code| codes.contains(code)),
+            "{codes:?}"
+        );
+    }
 
     // One of them differs, and each is named.
     let mut apart = report;
