@@ -127,6 +127,10 @@ impl Engine {
         if config.protocol == Protocol::Extended && !recipient.has_extended() {
             return Err(EngineError::NotExtended);
         }
+        let generators = config.segment.generators();
+        if let Some(connections) = config.connections.filter(|connections| *connections < generators) {
+            return Err(EngineError::PoolTooSmall { connections, generators });
+        }
         let threads = match (recipient, config.connections) {
             // One for each client, as they come.
             (Recipient::Driver { .. }, None) => u32::MAX,

@@ -120,6 +120,9 @@ pub enum EngineError {
     NotExtended,
     #[error("an open load's clients are its connections: a pool is for closed loops")]
     OpenOverPool,
+    /// Its clients would wait for ever.
+    #[error("a pool of {connections} connections has none for each of {generators} load generators")]
+    PoolTooSmall { connections: u32, generators: u32 },
     #[error("a load thread ended unexpectedly")]
     ThreadLost,
     #[error("a load thread cannot wait for its connections: {0}")]

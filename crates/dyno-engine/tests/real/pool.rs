@@ -1,17 +1,20 @@
 //! Many clients over few connections.
 
-use dyno_results::spec::{Arrivals, End, StageOrder};
+use dyno_results::spec::{Arrivals, End, Segment, StageOrder};
 use std::time::Duration;
 
 use dyno_engine::config::EngineConfig;
-use dyno_engine::engine::Observation;
+use dyno_engine::engine::{Engine, Observation};
 use dyno_engine::error::EngineError;
+use dyno_engine::workload::Workload;
 use dyno_results::event::{Distribution, Interval, Pool, TypeInterval};
 use dyno_results::latency::Latency;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::bank::{
-    LONG_MS, closed, config, database, engine, for_ms, has_done_something, reconnects, run, run_until_enough,
+    LONG_MS, Script, closed, config, database, engine, for_ms, has_done_something, reconnects, run,
+    run_until_enough,
 };
 
 const TABLE: &str = "CREATE TABLE log (client int, number int, pid int DEFAULT pg_backend_pid())";
@@ -215,4 +218,9 @@ fn an_open_load_has_no_pool() {
     let plan = StageOrder { arrivals, ..closed(4, for_ms(100)) };
     let error = engine.run_stage(&plan, &AtomicBool::new(false), &mut |_| {}).unwrap_err();
     assert!(matches!(error, EngineError::OpenOverPool), "{error}");
+    // Clients of a generator that has no connection would wait for ever.
+    let few = EngineConfig { segment: Segment::new(2, 3).unwrap(), connections: Some(2), ..config(1) };
+    let workload: Arc<dyn Workload> = Arc::new(Script::new(&["SELECT 1"]));
+    let refused = Engine::start(&database.endpoint(), &workload, few).unwrap_err();
+    assert!(matches!(refused, EngineError::PoolTooSmall { connections: 2, generators: 3 }), "{refused}");
 }

@@ -59,11 +59,27 @@ pub struct StageOrder {
 /// The part of every order that is one load generator's: of the clients, of the rate, and of the transactions where their number is
 /// limited. A generator computes it from its own segment alone, and no client, random stream or arrival is another's, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Segment {
     /// From 0.
     generator: u32,
     /// How many there are.
     generators: u32,
+}
+
+/// A segment as it is written.
+#[derive(Deserialize)]
+struct Unchecked {
+    generator: u32,
+    generators: u32,
+}
+
+impl TryFrom<Unchecked> for Segment {
+    type Error = String;
+
+    fn try_from(Unchecked { generator, generators }: Unchecked) -> Result<Self, String> {
+        Self::new(generator, generators).ok_or_else(|| format!("no generator {generator} of {generators}"))
+    }
 }
 
 impl Default for Segment {
@@ -133,6 +149,15 @@ impl StageOrder {
 mod tests {
     use super::*;
     use crate::spec::Distribution;
+
+    #[test]
+    fn a_segment_that_there_is_not_is_refused() {
+        let read = serde_json::from_str::<Segment>;
+        assert_eq!(read(r#"{"generator":2,"generators":3}"#).unwrap(), Segment::new(2, 3).unwrap());
+        for wrong in [r#"{"generator":0,"generators":0}"#, r#"{"generator":5,"generators":3}"#] {
+            assert!(read(wrong).unwrap_err().to_string().starts_with("no generator"), "{wrong}");
+        }
+    }
 
     #[test]
     fn segments_have_all_together_and_none_twice() {
