@@ -7,6 +7,7 @@ use dyno_wire::endpoint::SessionName;
 use dyno_wire::row::{Field, Fields};
 use dyno_wire::server_error::{DriverError, DriverErrorKind, ServerError};
 
+use crate::clock::now_ns;
 use crate::driver::{DriverSession, Route, RowSink, Value};
 use crate::error::SessionError;
 use crate::io::{Io, Received};
@@ -22,6 +23,9 @@ pub(crate) struct Connection {
     prepared_statements: PreparedStatements,
     /// When the request was sent that is waited for.
     pub(crate) request_ns: u64,
+    /// When the first row of its answer came, where that was asked for.
+    pub(crate) first_row_ns: Option<u64>,
+    times_first_row: bool,
     /// When the server was last asked to cancel what was under way; 0 for never.
     pub(crate) cancel_ns: u64,
 }
@@ -57,6 +61,8 @@ impl Connection {
             line: Line::Wire(WireConnection::new(token)),
             prepared_statements: PreparedStatements::default(),
             request_ns: 0,
+            first_row_ns: None,
+            times_first_row: false,
             cancel_ns: 0,
         }
     }
@@ -157,6 +163,7 @@ impl Connection {
     /// Sends what the outbox holds; a driver does it when its answer is received.
     #[inline]
     pub(crate) fn request(&mut self, sent: SentRequest, io: &mut Io) -> Result<(), SessionError> {
+        (self.first_row_ns, self.times_first_row) = (None, sent.times_first_row);
         match &mut self.line {
             Line::Wire(wire) => wire.request(sent, io),
             Line::Driver(driver) => {
@@ -170,10 +177,23 @@ impl Connection {
     #[inline]
     pub(crate) fn receive(&mut self, client: &mut dyn Client, io: &mut Io) -> Result<Received, SessionError> {
         match &mut self.line {
-            Line::Wire(wire) => wire.receive(&mut self.prepared_statements, client, io),
+            Line::Wire(wire) => {
+                let received = wire.receive(&mut self.prepared_statements, client, io)?;
+                if self.times_first_row && self.first_row_ns.is_none() && wire.scanner.answer().rows > 0 {
+                    self.first_row_ns = Some(now_ns());
+                }
+                Ok(received)
+            }
             Line::Driver(driver) => {
                 if let Some(sent) = driver.request.take() {
-                    self.cancel_ns = driver.run(sent, self.request_ns, client, io);
+                    let mut rows = ClientRows {
+                        client,
+                        is_wanted: sent.keeps_rows,
+                        times_first_row: sent.times_first_row,
+                        first_row_ns: None,
+                    };
+                    self.cancel_ns = driver.run(self.request_ns, &mut rows, io);
+                    self.first_row_ns = rows.first_row_ns;
                 }
                 match driver.error.take_if(|error| error.ends_session()) {
                     Some(error) => Err(SessionError::Server(error)),
@@ -234,16 +254,12 @@ impl Connection {
 
 impl DriverConnection {
     /// Does what the outbox holds, up to the first error. When the session was last asked to stop; 0 for never.
-    fn run(&mut self, sent: SentRequest, now: u64, client: &mut dyn Client, io: &Io) -> u64 {
+    fn run(&mut self, now: u64, rows: &mut dyn RowSink, io: &Io) -> u64 {
         self.answer = Answer::default();
         self.error = io.outbox.calls.is_empty().then(|| no_driver_has_it().into());
         io.watched.begin(now);
         for operation in io.outbox.calls.iter() {
-            let executed = match sent.keeps_rows {
-                true => self.session.execute(operation, &mut ClientRows(client)),
-                false => self.session.execute(operation, &mut ()),
-            };
-            match executed {
+            match self.session.execute(operation, rows) {
                 Ok(executed) => {
                     self.answer.statements += executed.statements;
                     self.answer.rows += executed.rows;
@@ -262,26 +278,37 @@ impl DriverConnection {
     }
 }
 
-/// Hands a client its rows.
-struct ClientRows<'a>(&'a mut dyn Client);
+/// Hands a client its rows if it wants them, and notes when the first came.
+struct ClientRows<'a> {
+    client: &'a mut dyn Client,
+    is_wanted: bool,
+    times_first_row: bool,
+    first_row_ns: Option<u64>,
+}
 
 impl RowSink for ClientRows<'_> {
     fn wants_rows(&self) -> bool {
-        true
+        self.is_wanted
     }
 
     fn columns(&mut self, names: &[&str]) {
-        self.0.reply(Reply::Rows(names.len()));
-        names.iter().for_each(|name| self.0.reply(Reply::Column(name.as_bytes())));
+        self.client.reply(Reply::Rows(names.len()));
+        names.iter().for_each(|name| self.client.reply(Reply::Column(name.as_bytes())));
     }
 
     fn kinds(&mut self, kinds: &[Kind]) {
-        kinds.iter().for_each(|kind| self.0.reply(Reply::Kind(*kind)));
+        kinds.iter().for_each(|kind| self.client.reply(Reply::Kind(*kind)));
     }
 
     fn row(&mut self, values: &[Value<'_>]) {
         let fields: &dyn Fields = &Decoded(values);
-        self.0.reply(Reply::Row(fields.into()));
+        self.client.reply(Reply::Row(fields.into()));
+    }
+
+    fn arrived(&mut self) {
+        if self.times_first_row && self.first_row_ns.is_none() {
+            self.first_row_ns = Some(now_ns());
+        }
     }
 }
 

@@ -134,6 +134,9 @@ pub trait RowSink {
     }
 
     fn row(&mut self, values: &[Value<'_>]);
+
+    /// Rows have come, whether they are wanted or not: called before the first of them is decoded, and maybe again for further ones.
+    fn arrived(&mut self) {}
 }
 
 /// Wants no rows.

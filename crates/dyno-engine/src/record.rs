@@ -61,6 +61,8 @@ pub(crate) struct Transaction {
     pub(crate) waited_ns: u64,
     /// When its first request was sent; a retry does not change it.
     pub(crate) sent_ns: u64,
+    /// See [`EndedTransaction::first_row_ns`].
+    pub(crate) first_row_ns: Option<u64>,
     pub(crate) tries: u32,
     /// A request whose effects may be durable is unanswered.
     pub(crate) commit_in_flight: bool,
@@ -103,6 +105,7 @@ impl Transaction {
             well,
             due_ns: self.scheduled_ns,
             begun_ns: self.sent_ns,
+            first_row_ns: self.first_row_ns,
             ended_ns: now,
             tries: self.tries,
         }

@@ -186,6 +186,11 @@ impl<'a> Request<'a> {
         self.sent.keeps_rows = true;
     }
 
+    /// Asks for the time of the answer's first row: see [`crate::workload::EndedTransaction::first_row_ns`].
+    pub fn time_first_row(&mut self) {
+        self.sent.times_first_row = true;
+    }
+
     /// Takes out what was added and is not to be sent yet.
     #[must_use]
     pub fn withdraw(&mut self) -> Withdrawn {
@@ -222,6 +227,8 @@ pub(crate) struct SentRequest {
     pub(crate) syncs: u32,
     /// Whether rows were asked for.
     pub(crate) keeps_rows: bool,
+    /// Whether the time of the first row was asked for.
+    pub(crate) times_first_row: bool,
     /// What its statements do, as if all writes found rows.
     pub(crate) queries: Queries,
 }

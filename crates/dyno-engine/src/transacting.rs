@@ -109,6 +109,8 @@ impl Turn<'_> {
                 let answer = self.session.connection.answer();
                 if let Some(transaction) = &mut self.session.transaction {
                     transaction.commit_in_flight = false;
+                    transaction.first_row_ns =
+                        self.session.connection.first_row_ns.or(transaction.first_row_ns);
                     self.recorder.current.answered(transaction.type_index, transaction.queries, &answer);
                 }
                 self.step(Some(&answer))

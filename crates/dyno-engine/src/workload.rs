@@ -245,6 +245,9 @@ pub struct EndedTransaction {
     pub due_ns: u64,
     /// When its time began: see [`Workload::timed_from_begin`].
     pub begun_ns: u64,
+    /// When the first row came of the last request that asked for that ([`Request::time_first_row`]); `None` where none did, or
+    /// none has come.
+    pub first_row_ns: Option<u64>,
     pub ended_ns: u64,
     /// Tries it took.
     pub tries: u32,

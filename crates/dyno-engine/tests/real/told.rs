@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use dyno_engine::clock::now_ns;
 use dyno_engine::config::{EngineConfig, OnLoss};
 use dyno_engine::engine::Engine;
 use dyno_engine::error::SessionError;
@@ -15,7 +16,9 @@ use dyno_engine::workload::{
 };
 use dyno_results::event::Distribution;
 
-use crate::bank::{self, Database, LONG_MS, Seen, closed, database, for_ms, run, run_until};
+use crate::bank::{
+    self, Database, Held, LONG_MS, Seen, closed, database, for_ms, run, run_until, wait_until,
+};
 
 /// What all clients of a test were told.
 #[derive(Debug, Default)]
@@ -28,6 +31,7 @@ struct Told {
     ended_badly: Vec<u32>,
     skipped: u64,
     began_again: u32,
+    first_rows_ns: Vec<u64>,
 }
 
 /// Each client sends one statement a transaction and keeps the rows.
@@ -109,6 +113,7 @@ impl Client for OneClient {
             return Step::Done;
         }
         request.keep_rows();
+        request.time_first_row();
         request.query(self.sql.as_bytes());
         Step::Send
     }
@@ -138,6 +143,7 @@ impl Client for OneClient {
     fn ended(&mut self, ended: &EndedTransaction) {
         assert!(ended.due_ns <= ended.begun_ns && ended.begun_ns <= ended.ended_ns, "{ended:?}");
         let mut told = self.told.lock().unwrap();
+        told.first_rows_ns.extend(ended.first_row_ns);
         if ended.well { told.ended_well.push(ended.tries) } else { told.ended_badly.push(ended.tries) }
     }
 
@@ -174,6 +180,33 @@ fn rows_reach_the_client_that_asked_for_them() {
     assert_eq!(told.values.len(), 30);
     assert_eq!(told.values[..3], ["row 1", "row 2", "row 3"]);
     assert_eq!(told.ended_well, [1; 10]);
+}
+
+/// The second row waits for a lock until the first was seen.
+#[test]
+fn the_first_row_has_a_time_of_its_own() {
+    let Some(database) = database("") else { return };
+    // Long enough that the server sends it by itself.
+    let workload = One::new("select repeat('x', 100000) union all select 'y' from pg_advisory_xact_lock(7)");
+    let seen = Arc::clone(&workload.told);
+    let held = Held::begin(database.client(), "SELECT pg_advisory_xact_lock(7)");
+    let released = std::thread::spawn(move || {
+        wait_until("the first row", || !seen.lock().unwrap().values.is_empty());
+        let released_ns = now_ns();
+        held.end();
+        released_ns
+    });
+    let (seen, told) = ran(&database, workload, config(), &times(1, 1));
+    assert_eq!(seen.done(), 1);
+    let [first_ns] = told.first_rows_ns[..] else { panic!("{:?}", told.first_rows_ns) };
+    assert!(first_ns <= released.join().unwrap());
+}
+
+#[test]
+fn what_returns_no_row_has_no_first_one() {
+    let Some(database) = database("") else { return };
+    let (seen, told) = ran(&database, One::new("select where false"), config(), &times(1, 2));
+    assert_eq!((seen.done(), told.first_rows_ns.len()), (2, 0));
 }
 
 #[test]

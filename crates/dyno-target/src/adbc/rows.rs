@@ -30,6 +30,9 @@ pub(super) fn take(reader: impl RecordBatchReader, rows: &mut dyn RowSink) -> Re
     let mut count = 0;
     for batch in reader {
         let batch = batch.map_err(|error| of_stream(&error))?;
+        if batch.num_rows() > 0 {
+            rows.arrived();
+        }
         count += batch.num_rows() as u64;
         if wants_rows {
             pass(&batch, rows);

@@ -62,6 +62,9 @@ pub(super) fn read(mut answer: impl BufRead, marks: bool, rows: &mut dyn RowSink
     let is_no_row = |text: &[u8]| fields(text).count() != forms.len() || forms != [Form::Text];
     let mut count = 0;
     while next_line(&mut answer, &mut line, (marks, LINE_BYTES_MAX), is_no_row)? {
+        if count == 0 {
+            rows.arrived();
+        }
         count += 1;
         if wants_rows {
             if fields(&line).take(forms.len() + 1).count() != forms.len() {

@@ -68,6 +68,9 @@ pub(super) fn hand_on(fetched: &Item, rows: &mut dyn RowSink) -> Result<usize, D
     if columns.iter().any(|column| column.values.len() != count) {
         return Err(DriverError::new(NOT_HIVE, "the columns of an answer differ in how many rows they have"));
     }
+    if count > 0 {
+        rows.arrived();
+    }
     if rows.wants_rows() {
         for row in 0..count {
             let values: Vec<Value<'_>> = columns.iter().map(|column| column.value(row)).collect();

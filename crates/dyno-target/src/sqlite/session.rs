@@ -125,6 +125,9 @@ fn take_rows(mut found: Rows<'_>, rows: &mut dyn RowSink) -> Result<u64, rusqlit
     let wants_rows = rows.wants_rows();
     let mut kinds = Vec::new();
     while let Some(row) = found.next()? {
+        if count == 0 {
+            rows.arrived();
+        }
         count += 1;
         if wants_rows {
             let columns = row.as_ref().column_count();

@@ -279,8 +279,11 @@ impl Client for QueryClient {
         let Some((text, kind)) = query.request(self.sent) else { return Step::Done };
         request.query(text.as_bytes());
         request.counts_as(kind);
-        if self.has_answers && self.sent == query.answering() {
-            request.keep_rows();
+        if self.sent == query.answering() {
+            request.time_first_row();
+            if self.has_answers {
+                request.keep_rows();
+            }
         }
         self.sent += 1;
         // In a transaction of the query's own only what ends it makes anything durable.
