@@ -215,6 +215,9 @@ impl Record {
             Outcome::Done => {
                 record.done += 1;
                 record.service.record(service_ns);
+                if let Some(first_row_ns) = transaction.first_row_ns {
+                    record.first_row.record(first_row_ns.saturating_sub(transaction.sent_ns));
+                }
                 if self.times != Times::Closed {
                     record.response.record(now.saturating_sub(transaction.scheduled_ns));
                     record.lag.record(transaction.sent_ns.saturating_sub(transaction.scheduled_ns));
@@ -260,5 +263,24 @@ impl Record {
         } else {
             self.error(ErrorCode::Other);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_returned_a_row_has_a_time_to_the_first() {
+        let mut record = Record::new(1);
+        record.begin(0, Times::Closed, (0, 1_000_000_000));
+        let transaction =
+            |first_row_ns| Transaction { sent_ns: 1_000, first_row_ns, ..Transaction::default() };
+        record.ended(&transaction(Some(3_000)), Outcome::Done, 9_000);
+        record.ended(&transaction(None), Outcome::Done, 9_000);
+        record.ended(&transaction(Some(3_000)), Outcome::Failed, 9_000);
+        let [of_type] = &record.types[..] else { panic!("{record:?}") };
+        assert_eq!((of_type.service.count(), of_type.first_row.count()), (2, 1));
+        assert_eq!(of_type.first_row.max_ns().map(|ns| ns.abs_diff(2_000) < 16), Some(true));
     }
 }

@@ -765,6 +765,9 @@ pub struct TypeResult {
     pub service: Option<Percentiles>,
     /// As that of the stage.
     pub response: Option<Percentiles>,
+    /// Sent to the first row of the answer, of a query of a set. `None` if none of those that ended well returned any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_row: Option<Percentiles>,
 }
 
 /// A latency of the transactions that ended well, from merged histograms of three significant digits; microseconds.

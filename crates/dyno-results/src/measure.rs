@@ -83,6 +83,7 @@ measures! {
         response "dyno_response_seconds" "Scheduled to answered, in an open loop or over shared connections"
         lag "dyno_lag_seconds" "Scheduled to sent, in an open loop or over shared connections"
         wait "dyno_connection_wait_seconds" "Asked for a connection to lent one, where clients share them; a part of the lag"
+        first_row "dyno_first_row_seconds" "Sent to the first row, of queries of a set that ended well and returned any"
         failed_service "dyno_failed_service_seconds" "Sent to failed, of transactions that failed for good"
     }
 }

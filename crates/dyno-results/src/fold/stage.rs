@@ -389,6 +389,7 @@ impl TypeFold {
             retries: self.all.retries,
             service: Percentiles::of(&self.all.service),
             response: Percentiles::of(&self.all.response),
+            first_row: Percentiles::of(&self.all.first_row),
         }
     }
 }
