@@ -183,6 +183,7 @@ fn query(
     QueryTimes {
         query: name.to_owned(),
         median_s: median_of(passes, &times_s),
+        first_row_s: median(passes.iter().filter_map(|pass| first_row_s(pass, name)).collect()),
         times_s,
         failure: failure.map(|failure| failure.said.clone()),
         over_limit: failure.is_some_and(|failure| failure.over_limit),
@@ -228,6 +229,12 @@ impl<'a> Times<'a> {
     fn seconds(&self, query: &str) -> Option<f64> {
         self.0.get(query).copied()
     }
+}
+
+/// Seconds to the first row of a query of a pass, of several clients their mean.
+fn first_row_s(pass: &StageResult, query: &str) -> Option<f64> {
+    let of_type = pass.by_type.iter().find(|of_type| of_type.name == query)?;
+    Some(of_type.first_row?.mean_us / 1e6)
 }
 
 /// Seconds of each query of a pass; `None` unless all of them ended well.

@@ -51,6 +51,7 @@ mod tests {
         let query = |(name, median_s): &(&str, Option<f64>)| QueryTimes {
             query: name.trim_end_matches('!').to_owned(),
             times_s: vec![*median_s],
+            first_row_s: None,
             median_s: *median_s,
             failure: None,
             over_limit: false,

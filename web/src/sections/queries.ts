@@ -264,11 +264,13 @@ function figuresTable(
   const several = shown.length > 1;
   // Of one pass the smallest and the largest would say the same again.
   const spreads = Math.max(...shown.map(({ passes }) => passes.stages.length)) > 1;
+  const isStreamed = shown.some(({ passes }) => passes.queries.some((own) => own.first_row_s !== undefined));
+  const firstRow = isStreamed ? ["to the first row"] : [];
   const columns: Column[] = [
     { label: "Query" },
     ...shown.flatMap((side): Column[] => {
       const whose = several ? `${side.lane.label}, ` : "";
-      const own = (spreads ? ["median", "smallest", "largest"] : ["time"]).map((what) => ({
+      const own = [...(spreads ? ["median", "smallest", "largest"] : ["time"]), ...firstRow].map((what) => ({
         label: `${whose}${what}`,
         figures: true,
       }));
@@ -293,9 +295,11 @@ function figuresTable(
               ? el("span", { class: "unknown", title: own?.failure ?? "" }, withoutTime(own))
               : seconds(time),
           );
+          const first = own?.first_row_s;
+          const cells = [...figures, ...firstRow.map(() => (first === undefined ? "" : seconds(first)))];
           const speed = speeds[index];
           const found = speed?.ratios.find((one) => one.query === query);
-          return speed === undefined ? figures : [...figures, found === undefined ? "" : times(found.ratio)];
+          return speed === undefined ? cells : [...cells, found === undefined ? "" : times(found.ratio)];
         }),
         [...new Set(all.flatMap((own) => own?.rows ?? []))].map(count).join(" or "),
         answersOf(shown, all, several),
@@ -309,7 +313,11 @@ function figuresTable(
       label,
       ...shown.flatMap(({ passes }, index): Child[] => {
         const speed = speeds[index];
-        const own = [of(passes) ?? el("span", { class: "unknown" }, "unknown"), ...(spreads ? ["", ""] : [])];
+        const own = [
+          of(passes) ?? el("span", { class: "unknown" }, "unknown"),
+          ...(spreads ? ["", ""] : []),
+          ...firstRow.map(() => ""),
+        ];
         return speed === undefined ? own : [...own, mean && speed.mean !== null ? times(speed.mean) : ""];
       }),
       "",

@@ -68,6 +68,10 @@ pub struct QueryTimes {
     /// The median of `times_s`, where a complete pass in which it did not end well counts as longer than all others; `None`
     /// if the median is such a pass.
     pub median_s: Option<f64>,
+    /// Seconds until the first row of its answer: for several clients their mean, and of several passes the median. `None` if it
+    /// returned none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_row_s: Option<f64>,
     /// Why it did not end well in a pass; `None` if it did, or nobody said.
     pub failure: Option<String>,
     /// Whether it was cancelled at the time limit.
