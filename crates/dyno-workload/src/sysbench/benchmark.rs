@@ -11,8 +11,8 @@ use crate::benchmark::{
 };
 use crate::dataset::{self, ExpectedRows, disk};
 use crate::sysbench::{
-    self, Existing, Found, IgnoredErrors, Options, OptionsError, PrepareOptions, Sysbench, Test, Wanted,
-    prepare, table_name,
+    self, Existing, Found, IgnoredErrors, Options, OptionsError, PrepareOptions, Sysbench, Test, Unique,
+    Wanted, prepare, table_name,
 };
 
 /// Size of a row with its two keys, bytes, as measured: by protocol and product.
@@ -112,7 +112,14 @@ impl Benchmark for SysbenchBenchmark {
         let rows =
             if self.tests == [Test::Insert] { ExpectedRows::Any } else { ExpectedRows::AtLeast(table_size) };
         let expected = vec![rows; options.tables as usize];
-        let load = move |test| TestLoad { test, options: options.clone(), ignored: ignored.clone(), dialect };
+        let unique = Unique::new(0);
+        let load = move |test| TestLoad {
+            test,
+            options: options.clone(),
+            ignored: ignored.clone(),
+            dialect,
+            unique: Arc::clone(&unique),
+        };
         Ok(Some(Dataset { table_rows, expected, ..Dataset::new(tables, &self.tests, load) }))
     }
 
@@ -149,6 +156,8 @@ struct TestLoad {
     options: Options,
     ignored: Option<IgnoredErrors>,
     dialect: Dialect,
+    /// The ids that clients of all engines and streams draw.
+    unique: Arc<Unique>,
 }
 
 impl SeriesLoad for TestLoad {
@@ -157,7 +166,8 @@ impl SeriesLoad for TestLoad {
     }
 
     fn workload(&self) -> Arc<dyn Workload> {
-        let load = Sysbench::new(self.test, self.options.clone(), &self.dialect);
+        let load = Sysbench::new(self.test, self.options.clone(), &self.dialect)
+            .with_unique(Arc::clone(&self.unique));
         Arc::new(match &self.ignored {
             Some(ignored) => load.with_ignored_errors(ignored.clone()),
             None => load,

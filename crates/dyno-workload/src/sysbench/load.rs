@@ -92,10 +92,10 @@ impl Sysbench {
         self.with(|shared| shared.segments = clients.max(1))
     }
 
-    /// Where the ids of `oltp_insert` begin without `auto_inc`: another seed hardly meets the ids of an earlier run.
+    /// Where the ids of `oltp_insert` come from without `auto_inc`: another seed hardly meets the ids of an earlier run.
     #[must_use]
-    pub fn with_unique_seed(self, seed: u64) -> Self {
-        self.with(|shared| shared.unique = Unique::new(seed))
+    pub fn with_unique(self, unique: Arc<Unique>) -> Self {
+        self.with(|shared| shared.unique = unique)
     }
 
     /// Before the first client is made nobody else holds it.

@@ -19,7 +19,7 @@ use dyno_target::product::Dialect;
 use dyno_wire::endpoint::Endpoint;
 use dyno_workload::sysbench::lua::LuaError;
 use dyno_workload::sysbench::{
-    self, Counters, FatalError, FatalErrors, IgnoredErrors, OnError, Snapshot, Sysbench, Test,
+    self, Counters, FatalError, FatalErrors, IgnoredErrors, OnError, Snapshot, Sysbench, Test, Unique,
 };
 
 use super::connection::{Database, NotConnected, OpenedServer};
@@ -65,7 +65,7 @@ pub(super) fn builtin(context: &Context, test: Test) -> Result<u8, Refused> {
         .with_ignored_errors(ignored)
         .with_on_error(OnError::EndRun(Arc::clone(&fatal)))
         .with_segments(settings.threads.get())
-        .with_unique_seed(seed);
+        .with_unique(Unique::new(seed));
     let run = SysbenchRun {
         context,
         database: &database,

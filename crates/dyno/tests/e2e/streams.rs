@@ -91,6 +91,25 @@ fn streams_that_change_data_each_in_its_way_are_not_checked_and_that_is_told() {
 }
 
 #[test]
+fn streams_of_one_workload_draw_their_ids_together() {
+    let Some(server) = shared() else { return };
+    let target = database(&server, "ids_of_streams");
+    let home = Home::new();
+    let words =
+        ["run", "--json", "--target", &target, "--tables", "1", "--table-size", "100", "--auto-inc=off"];
+    // Connections are opened anew between the two stages, and the ids go on.
+    let times = ["--warm-up", "300ms", "--duration", "500ms", "--before", "hold", "sql:select 1"];
+    let streams =
+        ["--stream", "a=sysbench/oltp_insert,clients=1", "--stream", "b=sysbench/oltp_insert,clients=2"];
+    let report = home.dyno(&[&words[..], &times, &streams].concat()).expect(0).report();
+    assert_eq!(report.stages().len(), 4);
+    for stage in report.stages() {
+        let errors = (&stage["errors"], &stage["totals"]["failed"]);
+        assert_eq!(errors, (&serde_json::json!({}), &0.into()), "{stage:#}");
+    }
+}
+
+#[test]
 fn a_script_that_fails_fails_by_its_own_error() {
     let Some(server) = shared() else { return };
     let target = database(&server, "script_alone");
