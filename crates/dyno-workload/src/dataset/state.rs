@@ -1,8 +1,9 @@
 //! What stands on a server of a family's tables, and whether that can be used. Reads only, and little: it looks rows up
 //! and scans no table.
 
-use dyno_target::catalog::{self, Column};
+use dyno_target::catalog::{self, Column, Names};
 use dyno_target::connection::{Connection, QueryError};
+use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 use super::{Mark, Marks, PrepareError, Terms, numbers};
@@ -101,6 +102,28 @@ pub(crate) fn standing<F: Found>(
         Err(State::Unfinished)
     } else {
         Ok(found)
+    }
+}
+
+/// The state of tables that carry the recipe by which they were made, as `judge` says of their recipes. One that cannot be read is
+/// `None` there; tables that are not there have none.
+pub(crate) fn state_of_recipes<F: Found + DeserializeOwned>(
+    connection: &mut Connection,
+    names: &[&str],
+    judge: impl FnOnce(&mut Connection, &[Option<F>]) -> Result<State<F>, QueryError>,
+) -> Result<State<F>, QueryError> {
+    let mark = |found: &catalog::Table| F::MARKS.parse(&found.comment).filter(|_| found.is_table);
+    let foreign = |found: &catalog::Table| {
+        let whose = || format!("dyno has not made it (its columns are {})", columns_text(&found.columns));
+        mark(found).is_none().then(whose)
+    };
+    let recipe = |found: &catalog::Table| match mark(found)? {
+        Mark::Whole(recipe) => serde_json::from_str(&recipe).ok(),
+        _ => None,
+    };
+    match standing(catalog::tables(connection, Names::These(names))?, foreign) {
+        Ok(found) => judge(connection, &found.iter().map(recipe).collect::<Vec<_>>()),
+        Err(state) => Ok(state),
     }
 }
 

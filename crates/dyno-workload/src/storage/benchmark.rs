@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dyno_engine::workload::Workload;
 use dyno_results::fnv1a;
 use dyno_results::format::grouped;
-use dyno_target::catalog::{self, Names};
+use dyno_target::catalog::Names;
 use dyno_target::connection::{Connection, QueryError};
 use dyno_target::product::Dialect;
 use serde::{Deserialize, Serialize};
@@ -20,8 +20,8 @@ use crate::benchmark::{
     RowCounter, Series, SeriesLoad, Site, dialect,
 };
 use crate::dataset::{
-    self, ExpectedRows, Found, Index, Key, Mark, Marks, NotReady, Part, Preparation, SizeError, State,
-    StateError, TableCounter, TableError, Terms, Verdict, checks, columns_text, disk, numbers, standing,
+    self, ExpectedRows, Found, Index, Key, Marks, NotReady, Part, Preparation, SizeError, State, StateError,
+    TableCounter, TableError, Terms, Verdict, checks, disk, numbers, state_of_recipes,
 };
 use crate::query_set::QueryLoad;
 use crate::tpcb::{self, Script, Table, TpcB, TpcbRows, data_bytes};
@@ -229,24 +229,12 @@ impl Found for Recipe {
 
 /// Looks at what the tables' names stand for.
 fn state(connection: &mut Connection, names: &[String; 4]) -> Result<State<Recipe>, QueryError> {
-    let foreign = |found: &catalog::Table| {
-        let whose = || format!("dyno has not made it (its columns are {})", columns_text(&found.columns));
-        Recipe::MARKS.parse(&found.comment).is_none().then(whose)
-    };
-    let names = names.each_ref().map(String::as_str);
-    let found = match standing(catalog::tables(connection, Names::These(&names))?, foreign) {
-        Ok(found) => found,
-        Err(state) => return Ok(state),
-    };
-    let recipe = |found: &catalog::Table| match Recipe::MARKS.parse(&found.comment)? {
-        Mark::Whole(recipe) => serde_json::from_str::<Recipe>(&recipe).ok(),
-        _ => None,
-    };
-    let recipes: Vec<Option<Recipe>> = found.iter().map(recipe).collect();
-    let same =
-        recipes.first().copied().flatten().filter(|first| recipes.iter().all(|it| *it == Some(*first)));
-    // Some were marked as written to, or dropped: nobody misses what is made anew.
-    Ok(same.filter(|_| recipes.len() == names.len()).map_or(State::Unfinished, State::Ready))
+    state_of_recipes::<Recipe>(connection, &names.each_ref().map(String::as_str), |_, recipes| {
+        let first = recipes.first().copied().flatten().filter(|_| recipes.len() == names.len());
+        let same = first.filter(|first| recipes.iter().all(|recipe| *recipe == Some(*first)));
+        // Some were marked as written to, or dropped: nobody misses what is made anew.
+        Ok(same.map_or(State::Unfinished, State::Ready))
+    })
 }
 
 /// One of the workloads on data that is there.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dyno_engine::workload::Workload;
-use dyno_target::catalog::{self, Names};
+use dyno_target::catalog::Names;
 use dyno_target::connection::{Connection, QueryError};
 use serde::{Deserialize, Serialize};
 
@@ -16,8 +16,8 @@ use crate::benchmark::{
     SeriesLoad, Site, dialect,
 };
 use crate::dataset::{
-    ExpectedRows, Found, Mark, Marks, NotReady, Preparation, SizeError, State, StateError, TableCounter,
-    Terms, columns_text, disk, standing,
+    ExpectedRows, Found, Marks, NotReady, Preparation, SizeError, State, StateError, TableCounter, Terms,
+    disk, state_of_recipes,
 };
 use crate::family::ScaleOption;
 use crate::query_set::QueryLoad;
@@ -197,31 +197,19 @@ impl Found for Recipe {
 
 /// Looks at what the tables' names stand for.
 fn state(connection: &mut Connection) -> Result<State<Recipe>, QueryError> {
-    let mark = |found: &catalog::Table| Recipe::MARKS.parse(&found.comment).filter(|_| found.is_table);
-    let foreign = |found: &catalog::Table| {
-        let whose = || format!("dyno has not made it (its columns are {})", columns_text(&found.columns));
-        mark(found).is_none().then(whose)
-    };
     let names = Table::ALL.map(Table::name);
-    let found = match standing(catalog::tables(connection, Names::These(&names))?, foreign) {
-        Ok(found) => found,
-        Err(state) => return Ok(state),
-    };
-    let recipe = found.iter().map(|found| match mark(found)? {
-        Mark::Whole(recipe) => serde_json::from_str::<Recipe>(&recipe).ok(),
-        _ => None,
-    });
-    let recipes: Vec<Option<Recipe>> = recipe.collect();
-    let (count, [first, others @ ..]) = (recipes.len(), &recipes[..]) else { return Ok(State::Missing) };
-    Ok(match first {
-        _ if count < names.len() => {
-            State::damaged(format!("{} of its tables are missing", names.len() - count))
-        }
-        // Without keys a server takes them, but they are not the data that the queries are for.
-        Some(recipe) if recipe.scale().repeats_suppliers() => {
-            State::damaged(format!("at scale {} some parts have the same supplier twice", recipe.scale.0))
-        }
-        Some(recipe) if others.iter().all(|other| other == first) => State::Ready(*recipe),
-        _ => State::damaged("its tables were not made together"),
+    state_of_recipes::<Recipe>(connection, &names, |_, recipes| {
+        let Some((first, others)) = recipes.split_first() else { return Ok(State::Missing) };
+        Ok(match first {
+            _ if recipes.len() < names.len() => {
+                State::damaged(format!("{} of its tables are missing", names.len() - recipes.len()))
+            }
+            // Without keys a server takes them, but they are not the data that the queries are for.
+            Some(recipe) if recipe.scale().repeats_suppliers() => {
+                State::damaged(format!("at scale {} some parts have the same supplier twice", recipe.scale.0))
+            }
+            Some(recipe) if others.iter().all(|other| other == first) => State::Ready(*recipe),
+            _ => State::damaged("its tables were not made together"),
+        })
     })
 }

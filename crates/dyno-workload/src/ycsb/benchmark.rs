@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use dyno_engine::workload::Workload;
-use dyno_target::catalog::{self, Names};
 use dyno_target::connection::{Connection, QueryError};
 use serde_json::Value;
 
@@ -18,8 +17,8 @@ use crate::benchmark::{
     Site, dialect, read_acknowledged,
 };
 use crate::dataset::{
-    ExpectedRows, Found, Kind, Mark, Marks, NotReady, Preparation, State, StateError, Table, TableCounter,
-    TableError, Terms, checks, column, columns_text, disk, standing,
+    ExpectedRows, Found, Kind, Marks, NotReady, Preparation, State, StateError, Table, TableCounter,
+    TableError, Terms, checks, column, disk, state_of_recipes,
 };
 
 /// Workloads, and the data that is wanted.
@@ -162,23 +161,14 @@ impl Found for Recipe {
 
 /// Looks at what the table's name stands for.
 fn state(connection: &mut Connection) -> Result<State<Recipe>, QueryError> {
-    let mark = |found: &catalog::Table| Recipe::MARKS.parse(&found.comment).filter(|_| found.is_table);
-    let foreign = |found: &catalog::Table| {
-        let whose = || format!("dyno has not made it (its columns are {})", columns_text(&found.columns));
-        mark(found).is_none().then(whose)
-    };
-    let found = match standing(catalog::tables(connection, Names::These(&[TABLE]))?, foreign) {
-        Ok(found) => found,
-        Err(state) => return Ok(state),
-    };
-    let recipe = found.first().and_then(|found| match mark(found)? {
-        Mark::Whole(recipe) => serde_json::from_str::<Recipe>(&recipe).ok(),
-        _ => None,
-    });
-    let Some(recipe) = recipe else { return Ok(State::damaged("nobody can say how it was made")) };
-    Ok(match recipe.missing(connection, 0, recipe.records)? {
-        [0, _] => State::Ready(recipe),
-        [missing, probes] => State::damaged(format!("of {probes} records {missing} are missing")),
+    state_of_recipes::<Recipe>(connection, &[TABLE], |connection, recipes| {
+        let Some(Some(recipe)) = recipes.first() else {
+            return Ok(State::damaged("nobody can say how it was made"));
+        };
+        Ok(match recipe.missing(connection, 0, recipe.records)? {
+            [0, _] => State::Ready(*recipe),
+            [missing, probes] => State::damaged(format!("of {probes} records {missing} are missing")),
+        })
     })
 }
 
