@@ -1,10 +1,15 @@
 //! `postgres://user:password@host:port,host:port/database?parameter=value`, as libpq reads it, and the way
 //! back for display, which has no password. The form is the same with other schemes, which take it apart here too.
 
-use std::fmt::Write as _;
+use std::borrow::Cow;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use super::error::TargetError;
 use super::parameters::{POSTGRES, Parameters};
+
+const CODED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const CODED_IN_QUERY: AsciiSet = CODED.remove(b'/').remove(b':').remove(b',').remove(b'=');
 
 /// Splits a URL with a scheme of PostgreSQL; `None` for any other text.
 pub(super) fn without_scheme(text: &str) -> Option<&str> {
@@ -128,25 +133,20 @@ fn split_host(entry: &str) -> Result<(&str, &str), TargetError> {
 }
 
 pub(crate) fn decode(text: &str, part: &str) -> Result<String, TargetError> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let digits = [rest.next(), rest.next()].map(|digit| digit.and_then(|it| char::from(it).to_digit(16)));
-        let [Some(high), Some(low)] = digits else {
-            return Err(malformed(format!(
-                "{part} holds a `%` without two hexadecimal digits; `%` is written %25"
-            )));
-        };
-        match u8::try_from(high * 16 + low) {
-            Ok(0) | Err(_) => return Err(malformed(format!("{part} holds %00"))),
-            Ok(decoded) => bytes.push(decoded),
-        }
+    let is_code = |behind: &str| {
+        behind.as_bytes().get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    };
+    if !text.split('%').skip(1).all(is_code) {
+        return Err(malformed(format!(
+            "{part} holds a `%` without two hexadecimal digits; `%` is written %25"
+        )));
     }
-    String::from_utf8(bytes)
+    if text.contains("%00") {
+        return Err(malformed(format!("{part} holds %00")));
+    }
+    let decoded = percent_decode_str(text).decode_utf8();
+    decoded
+        .map(Cow::into_owned)
         .map_err(|_| malformed(format!("{part} is not UTF-8 once its % codes are decoded")))
 }
 
@@ -169,25 +169,12 @@ pub(crate) fn encode_host(name: &str) -> String {
 
 /// Percent-encodes all but letters, digits and `-._~`.
 pub(crate) fn encode(text: &str) -> String {
-    encode_but(text, b"-._~")
+    utf8_percent_encode(text, &CODED).to_string()
 }
 
 /// The same for a parameter's value, in which `/`, `:`, `,` and `=` need no code and read better without.
 pub(crate) fn encode_query(text: &str) -> String {
-    encode_but(text, b"-._~/:,=")
-}
-
-fn encode_but(text: &str, plain: &[u8]) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || plain.contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            // Writing into a string cannot fail.
-            let _ = write!(encoded, "%{byte:02X}");
-        }
-    }
-    encoded
+    utf8_percent_encode(text, &CODED_IN_QUERY).to_string()
 }
 
 #[cfg(test)]
