@@ -172,6 +172,9 @@ pub fn bytes_mean(value: f64) -> String {
     }
 }
 
+/// Shares of a machine below this are not told.
+pub const SHARE_TOLD: f64 = 0.005;
+
 /// A share from 0 to 1 in percent: `34%`, `4.5%`, `0.37%`, `<0.01%`.
 pub fn share(value: f64) -> String {
     let percent = value * 100.0;

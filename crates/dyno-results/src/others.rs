@@ -12,8 +12,6 @@ const TAKEN_MIN: f64 = 0.1;
 pub(crate) const IDLE_ENOUGH: f64 = 0.1;
 /// Less than this share of a disk's traffic is the server's: others use the disk.
 pub(crate) const DISK_SHARE_FEW: f64 = 0.5;
-/// Shares below this are left out of a sentence.
-const TOLD_MIN: f64 = 0.005;
 
 /// Who had the processors of a machine, as shares of all their time.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -66,9 +64,9 @@ impl Others {
         let machine = facts.name("machine", machine);
         let programs = self.taken - self.steal;
         let took = [
-            (programs >= TOLD_MIN)
+            (programs >= format::SHARE_TOLD)
                 .then(|| format!("other programs took {}", facts.share("others", programs))),
-            (self.steal >= TOLD_MIN)
+            (self.steal >= format::SHARE_TOLD)
                 .then(|| format!("other machines took {} (steal)", facts.share("steal", self.steal))),
         ];
         let took = list(&took.into_iter().flatten().collect::<Vec<_>>());

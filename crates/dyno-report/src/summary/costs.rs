@@ -10,8 +10,6 @@ use dyno_results::format;
 
 /// How the table says that nothing is known.
 const UNKNOWN: &str = "unknown";
-/// A smaller share of the processors is shown as none.
-const OTHERS_SHOWN: f64 = 0.005;
 /// Between the columns of the table.
 const GAP: usize = 3;
 
@@ -64,7 +62,7 @@ fn of_whom(source: &Option<String>) -> &'static str {
 
 /// What others had of the processors meanwhile, where that is seen at all.
 pub(super) fn others(share: Option<f64>, sheet: &mut Sheet) {
-    if let Some(share) = share.filter(|share| *share >= OTHERS_SHOWN) {
+    if let Some(share) = share.filter(|share| *share >= format::SHARE_TOLD) {
         let text = format!("others took {} of the host's processors", format::share(share));
         sheet.paragraph("", &text, Paint::faint);
     }
