@@ -5,7 +5,7 @@ use std::fmt;
 use dyno_results::answer::Kind;
 use dyno_wire::endpoint::SessionName;
 use dyno_wire::row::{Field, Fields};
-use dyno_wire::server_error::{DriverError, DriverErrorKind, ServerError};
+use dyno_wire::server_error::{DriverError, ServerError};
 
 use crate::clock::now_ns;
 use crate::driver::{DriverSession, Route, RowSink, Value};
@@ -346,12 +346,10 @@ impl fmt::Display for Double {
 /// A script's own prepared statements and pipelines are a matter of the protocols.
 #[cold]
 fn no_driver_has_it() -> DriverError {
-    DriverError {
-        code: "unsupported",
-        message: "the workload uses a part of a server's protocol that this database does not have"
-            .to_owned(),
-        kind: DriverErrorKind::Other,
-    }
+    DriverError::new(
+        "unsupported",
+        "the workload uses a part of a server's protocol that this database does not have",
+    )
 }
 
 #[cfg(test)]

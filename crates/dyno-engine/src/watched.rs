@@ -216,8 +216,7 @@ mod tests {
 
         fn open(&self, _: &[Statement]) -> Result<Box<dyn DriverSession>, DriverError> {
             self.wait();
-            let kind = dyno_wire::server_error::DriverErrorKind::Other;
-            Err(DriverError { code: "no", message: "no".to_owned(), kind })
+            Err(DriverError::new("no", "no"))
         }
     }
 

@@ -6,15 +6,13 @@ use std::sync::Arc;
 
 use dyno_engine::driver::Driver;
 use dyno_wire::endpoint::Password;
-use dyno_wire::server_error::DriverError;
 
 use crate::Capabilities;
 #[cfg(feature = "adbc")]
 use crate::adbc;
-use crate::cause::Cause;
 use crate::connection::{Connection, QueryError};
 use crate::inspect::Inspector;
-use crate::product::{Product, Recognised};
+use crate::product::{Dialect, Product, Recognised};
 use crate::settings::{Environment, TargetError};
 use crate::{clickhouse, hive, sqlite};
 
@@ -43,8 +41,6 @@ pub(crate) struct DriverKind {
     pub(crate) product: &'static Product,
     pub(crate) recognise: fn(&mut Connection) -> Result<Recognised, QueryError>,
     pub(crate) inspector: &'static Inspector,
-    /// What is behind an error; `None` where it is another kind's, or nothing further is known.
-    pub(crate) cause: fn(&DriverError) -> Option<Cause>,
 }
 
 /// A target that is reached by a driver.
@@ -63,11 +59,6 @@ pub struct DriverTarget {
 /// Reads a target's name; `None` where it names nothing that has a driver.
 pub(crate) fn parse(text: &str, environment: &Environment) -> Option<Result<DriverTarget, TargetError>> {
     KINDS.iter().find_map(|kind| (kind.parse)(text, environment))
-}
-
-/// What is behind an error of a driver.
-pub(crate) fn cause(error: &DriverError) -> Option<Cause> {
-    KINDS.iter().find_map(|kind| (kind.cause)(error))
 }
 
 /// Whether a text begins as the name of a target does that has a driver.
@@ -101,6 +92,16 @@ pub fn examples() -> impl Iterator<Item = &'static str> {
 #[cfg(test)]
 pub(crate) fn products() -> impl Iterator<Item = &'static Product> {
     KINDS.iter().map(|kind| kind.product)
+}
+
+impl Connection {
+    /// The SQL of its protocol: as much as is known before the server was asked what it is.
+    pub fn dialect(&self) -> Dialect {
+        match kind(self) {
+            Some(kind) => kind.product.dialect,
+            None => Dialect::of_wire(self.is_mysql()),
+        }
+    }
 }
 
 /// The kind of a connection; `None` where it is a server's.

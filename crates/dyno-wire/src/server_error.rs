@@ -1,10 +1,13 @@
 //! An error that a database reported, in either protocol or through a driver: for code that handles all alike. Code that
 //! needs all the fields of one protocol uses the error of that protocol.
 
+pub mod cause;
+
 use std::fmt;
 
 use thiserror::Error;
 
+use self::cause::Cause;
 use crate::my;
 use crate::pg;
 use crate::pg::error::SqlState;
@@ -60,12 +63,14 @@ pub struct DriverError {
     pub code: &'static str,
     pub message: String,
     pub kind: DriverErrorKind,
+    /// `None` where nothing further is known.
+    pub cause: Option<Cause>,
 }
 
 impl DriverError {
     /// The session can be used further.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), kind: DriverErrorKind::Other }
+        Self { code, message: message.into(), kind: DriverErrorKind::Other, cause: None }
     }
 
     /// The session is over.

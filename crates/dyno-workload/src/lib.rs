@@ -17,6 +17,7 @@ pub mod registry;
 pub mod script;
 pub mod scripts;
 mod single_writer;
+mod site;
 mod statements;
 pub mod storage;
 pub mod sysbench;

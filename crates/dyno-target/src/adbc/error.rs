@@ -68,7 +68,8 @@ fn of_message(message: &str, status: Option<Status>) -> DriverError {
         (FATAL, _) => DriverErrorKind::SessionLost,
         _ => DriverErrorKind::Other,
     };
-    DriverError { code, message: text, kind }
+    let cause = cause(code, &text);
+    DriverError { code, message: text, kind, cause }
 }
 
 /// The status as it is called.
@@ -92,9 +93,8 @@ fn name(status: Option<Status>) -> &'static str {
 }
 
 /// What is behind an error of DuckDB's.
-pub(super) fn cause(error: &DriverError) -> Option<Cause> {
-    let message = error.message.as_str();
-    Some(match error.code {
+fn cause(code: &str, message: &str) -> Option<Cause> {
+    Some(match code {
         MEMORY => Cause::OutOfMemory,
         CATALOG if message.contains("already exists") => Cause::TableExists,
         CATALOG if message.starts_with("Table with name") => Cause::NoSuchTable,
@@ -120,7 +120,7 @@ mod tests {
             error.to_string(),
             "Table with name t does not exist! Did you mean \"u\"? (Catalog Error)"
         );
-        assert_eq!(cause(&error), Some(Cause::NoSuchTable));
+        assert_eq!(error.cause, Some(Cause::NoSuchTable));
         let kind = |message| of_message(message, None).kind;
         assert_eq!(kind("INTERRUPT Error: Interrupted!"), DriverErrorKind::Cancelled);
         assert_eq!(kind("TransactionContext Error: Conflict on update!"), DriverErrorKind::Conflict);

@@ -35,7 +35,6 @@ pub(crate) static DUCKDB: DriverKind = DriverKind {
     product: &duckdb::PRODUCT,
     recognise: duckdb::recognise,
     inspector: &duckdb::INSPECTOR,
-    cause: error::cause,
 };
 
 /// `adbc:DRIVER`, whatever database that is of.
@@ -48,7 +47,6 @@ pub(crate) static ANY: DriverKind = DriverKind {
     recognise: any::recognise,
     inspector: &any::INSPECTOR,
     // The words of an error are those of a library that nobody knows.
-    cause: |_| None,
 };
 
 fn target(settings: AdbcSettings, protocol: &'static str) -> DriverTarget {

@@ -259,13 +259,11 @@ mod tests {
             "adbc:/lib/driver.so?entrypoint=Start&uri=postgresql://db/d&username=me&tls_skip_verify=true";
         assert_eq!(settings.url(), url);
         assert!(!format!("{settings:?}").contains("hidden"), "{settings:?}");
-        let error = DriverError {
-            code: "Unauthenticated",
-            message: "postgresql://me:hidden1@db/d?key=hidden2: hidden1, hidden3, Bearer hidden4, hidden4, hidden5, \
-                      Bearer%20hidden4; true"
-                .to_owned(),
-            kind: dyno_wire::server_error::DriverErrorKind::Other,
-        };
+        let error = DriverError::new(
+            "Unauthenticated",
+            "postgresql://me:hidden1@db/d?key=hidden2: hidden1, hidden3, Bearer hidden4, hidden4, hidden5, \
+                      Bearer%20hidden4; true",
+        );
         let said = settings.without_secrets(error).message;
         assert_eq!(said, "***: ***, ***, ***, ***, ***, ***; true");
     }

@@ -113,7 +113,8 @@ pub(super) fn exception(text: &str) -> Option<DriverError> {
         319 => DriverErrorKind::SessionLost,
         _ => DriverErrorKind::Other,
     };
-    Some(DriverError { code: name.unwrap_or(OTHER), message: shortened(&said), kind })
+    let code = name.unwrap_or(OTHER);
+    Some(DriverError { code, message: shortened(&said), kind, cause: cause(code) })
 }
 
 /// In one line, and no longer than anybody reads.
@@ -126,8 +127,8 @@ pub(super) fn shortened(said: &str) -> String {
     }
 }
 
-pub(super) fn cause(error: &DriverError) -> Option<Cause> {
-    Some(match error.code {
+fn cause(code: &str) -> Option<Cause> {
+    Some(match code {
         "NOT_ENOUGH_SPACE" => Cause::DiskFull,
         "MEMORY_LIMIT_EXCEEDED" | "CANNOT_ALLOCATE_MEMORY" => Cause::OutOfMemory,
         "READONLY" | "TABLE_IS_READ_ONLY" => Cause::ReadOnly,

@@ -40,7 +40,6 @@ pub(crate) static KIND: DriverKind = DriverKind {
     product: &dialect::CLICKHOUSE,
     recognise,
     inspector: &inspect::INSPECTOR,
-    cause: error::cause,
 };
 
 fn recognise(connection: &mut crate::Connection) -> Result<Recognised, QueryError> {

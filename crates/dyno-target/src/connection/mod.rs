@@ -33,9 +33,6 @@ pub use wire::WireConnection;
 
 use driver::DriverConnection;
 
-use crate::drivers;
-use crate::product::Dialect;
-
 /// An open session. Dropping it ends the session in good order.
 ///
 /// When the user wants to stop ([`interruption`](crate::interruption)), the statement under way is cancelled, and no other is
@@ -183,14 +180,6 @@ impl Connection {
                 wanted: std::any::type_name::<T>(),
                 statement: error::shorten(sql),
             }),
-        }
-    }
-
-    /// The SQL of its protocol: as much as is known before the server was asked what it is.
-    pub fn dialect(&self) -> Dialect {
-        match drivers::kind(self) {
-            Some(kind) => kind.product.dialect,
-            None => Dialect::of_wire(self.is_mysql()),
         }
     }
 

@@ -37,8 +37,8 @@ const BEFORE: [&str; 4] = [
 
 /// The statement was stopped because somebody asked for that.
 pub(super) fn cancelled() -> DriverError {
-    let message = "the server stopped the statement".to_owned();
-    DriverError { code: CANCELLED, message, kind: DriverErrorKind::Cancelled }
+    let error = DriverError::new(CANCELLED, "the server stopped the statement");
+    DriverError { kind: DriverErrorKind::Cancelled, ..error }
 }
 
 /// What a reply returned, unless its status says that the server did not do it.
@@ -62,7 +62,8 @@ pub(super) fn said(state: Option<&str>, text: &str) -> DriverError {
         (None, Some(state)) => format!("SQLSTATE {state}: {message}"),
         _ => message,
     };
-    DriverError::new(known.unwrap_or(OTHER), message)
+    let code = known.unwrap_or(OTHER);
+    DriverError { cause: cause(code, &message), ..DriverError::new(code, message) }
 }
 
 /// `Error running query: [CLASS] org.example.AnException: [CLASS] message` without all before the message's own class.
@@ -94,14 +95,14 @@ pub(super) fn shortened(said: &str) -> String {
     }
 }
 
-pub(super) fn cause(error: &DriverError) -> Option<Cause> {
-    Some(match error.code {
+fn cause(code: &str, message: &str) -> Option<Cause> {
+    Some(match code {
         "42P01" | "42S02" => Cause::NoSuchTable,
         "42P07" => Cause::TableExists,
         "42703" | "21S01" => Cause::OtherColumns,
         "42501" => Cause::Denied,
         // Java's name of it.
-        _ if error.message.contains("OutOfMemoryError") => Cause::OutOfMemory,
+        _ if message.contains("OutOfMemoryError") => Cause::OutOfMemory,
         _ => return None,
     })
 }

@@ -46,7 +46,6 @@ pub(crate) static KIND: DriverKind = DriverKind {
     product: &dialect::SPARK,
     recognise,
     inspector: &inspect::INSPECTOR,
-    cause: error::cause,
 };
 
 /// What only Spark has is a name of the application. Anything else is asked in Spark's words, too.

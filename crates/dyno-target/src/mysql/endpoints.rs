@@ -1,5 +1,4 @@
-//! From settings to endpoints: host names are resolved and certificates read. Of several candidates the first that
-//! accepts a connection is taken.
+//! From settings to endpoints: host names are resolved and certificates read.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
@@ -11,8 +10,7 @@ use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
 use super::{LOCALHOST, MySqlLocation, MySqlSettings};
-use crate::connection::{ConnectError, Connection};
-use crate::settings::{TargetError, at_addresses, first_answering, names};
+use crate::settings::{TargetError, at_addresses, names};
 use crate::tls::SslMode;
 
 impl MySqlSettings {
@@ -25,23 +23,6 @@ impl MySqlSettings {
         at_addresses(&self.hosts, MySqlLocation::addresses, |place, address| {
             self.endpoint_at(place, address, config.as_ref())
         })
-    }
-
-    /// The address to use: the only one, or the first of several that accepts a connection. Where none accepts it is
-    /// the first, so that opening it says why.
-    ///
-    /// # Errors
-    /// As [`MySqlSettings::endpoints`].
-    pub fn endpoint(&self) -> Result<Endpoint, TargetError> {
-        first_answering(&self.endpoints()?, self.connect_timeout)
-    }
-
-    /// Opens a session at [`MySqlSettings::endpoint`] within the time for connecting.
-    ///
-    /// # Errors
-    /// Says what stands in the way and what to do about it.
-    pub fn connect(&self) -> Result<Connection, ConnectError> {
-        Connection::open(&self.endpoint()?)
     }
 
     fn client_config(&self) -> Result<Option<Arc<ClientConfig>>, TargetError> {

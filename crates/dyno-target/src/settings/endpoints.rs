@@ -1,21 +1,15 @@
-//! From settings to endpoints: host names are resolved and certificates read. Of several candidates the first
-//! that accepts a connection (and suits `target_session_attrs`) is taken.
+//! From settings to endpoints: host names are resolved and certificates read.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use dyno_wire::endpoint::{Address, Endpoint, Login, Tls, TlsSetup, Wire};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
 use super::{Host, PostgresLocation, SessionAttributes, TargetError, TargetSettings, names};
-use crate::connection::{self, ConnectError, Connection};
 use crate::tls::SslMode;
-
-/// How long an address of several may take to accept where no limit is set.
-const TRY_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl TargetSettings {
     /// Every address that may be tried, in order; never empty.
@@ -41,30 +35,9 @@ impl TargetSettings {
         })
     }
 
-    /// The address to use: the only one, or the first of several that accepts a connection and suits. Where none
-    /// accepts it is the first, so that opening it says why.
-    ///
-    /// # Errors
-    /// As [`TargetSettings::endpoints`], and where none suits `target_session_attrs`.
-    pub fn endpoint(&self) -> Result<Endpoint, TargetError> {
-        let endpoints = self.endpoints()?;
-        if self.session != SessionAttributes::Any {
-            return self.suitable(&endpoints);
-        }
-        first_answering(&endpoints, self.connect_timeout)
-    }
-
     /// Whether any server that accepts a connection will do, as long as `target_session_attrs` is not set.
     pub fn takes_any_session(&self) -> bool {
         self.session == SessionAttributes::Any
-    }
-
-    /// Opens a session at [`TargetSettings::endpoint`] within `connect_timeout`.
-    ///
-    /// # Errors
-    /// Says what stands in the way and what to do about it.
-    pub fn connect(&self) -> Result<Connection, ConnectError> {
-        Connection::open(&self.endpoint()?)
     }
 
     fn client_config(&self) -> Result<Option<Arc<ClientConfig>>, TargetError> {
@@ -95,39 +68,6 @@ impl TargetSettings {
         let connect_timeout = self.connect_timeout;
         Endpoint { address, login: Arc::new(login), wire: Wire::Postgres, connect_timeout }
     }
-
-    /// The first that suits; a standby only preferred gives way to any in a second round.
-    fn suitable(&self, endpoints: &[Endpoint]) -> Result<Endpoint, TargetError> {
-        let mut tried = Vec::new();
-        let mut fallback = None;
-        for endpoint in endpoints {
-            match self.suits(endpoint) {
-                Ok(true) => return Ok(endpoint.clone()),
-                Ok(false) => {
-                    fallback = fallback.or(Some(endpoint));
-                    tried.push(format!("{} is not", endpoint.address));
-                }
-                Err(error) => tried.push(error),
-            }
-        }
-        match fallback {
-            Some(endpoint) if self.session == SessionAttributes::PreferStandby => Ok(endpoint.clone()),
-            _ => Err(TargetError::NoSuitableServer { wanted: self.session.name(), tried: tried.join("; ") }),
-        }
-    }
-
-    fn suits(&self, endpoint: &Endpoint) -> Result<bool, String> {
-        let mut connection = Connection::open(endpoint).map_err(|error| error.to_string())?;
-        let sql = match self.session {
-            SessionAttributes::Any => return Ok(true),
-            SessionAttributes::ReadWrite => "SELECT current_setting('transaction_read_only') = 'off'",
-            SessionAttributes::ReadOnly => "SELECT current_setting('transaction_read_only') = 'on'",
-            SessionAttributes::Primary => "SELECT NOT pg_is_in_recovery()",
-            SessionAttributes::Standby | SessionAttributes::PreferStandby => "SELECT pg_is_in_recovery()",
-        };
-        let answer: Option<String> = connection.query_value(sql).map_err(|error| error.to_string())?;
-        Ok(answer.as_deref() == Some("t"))
-    }
 }
 
 /// The name as the certificate must hold it. One that no certificate can hold (an underscore at its end, a
@@ -157,20 +97,6 @@ pub(crate) fn at_addresses<'h, H, E>(
         Some(error) if endpoints.is_empty() => Err(error),
         _ => Ok(endpoints),
     }
-}
-
-/// The only one, or the first of several that accepts a connection, or the first.
-pub(crate) fn first_answering(
-    endpoints: &[Endpoint],
-    timeout: Option<Duration>,
-) -> Result<Endpoint, TargetError> {
-    let timeout = timeout.unwrap_or(TRY_TIMEOUT);
-    let answering = match endpoints {
-        [_] => None,
-        several => several.iter().find(|endpoint| connection::accepts(&endpoint.address, timeout)),
-    };
-    let none = || TargetError::NoSuitableServer { wanted: "any", tried: "no address".to_owned() };
-    answering.or(endpoints.first()).cloned().ok_or_else(none)
 }
 
 impl Host {

@@ -25,7 +25,7 @@ use dyno_wire::endpoint::{ChannelBinding, Password};
 pub use environment::Environment;
 pub use error::TargetError;
 
-pub(crate) use endpoints::{at_addresses, first_answering};
+pub(crate) use endpoints::at_addresses;
 
 use resolve::Encoding;
 
@@ -42,7 +42,7 @@ pub struct TargetSettings {
     startup: Vec<(String, String)>,
     tls: TlsSettings,
     channel_binding: ChannelBinding,
-    session: SessionAttributes,
+    pub(crate) session: SessionAttributes,
     connect_timeout: Option<Duration>,
     warnings: Vec<String>,
 }
@@ -67,7 +67,7 @@ enum PostgresLocation {
 
 /// `target_session_attrs`: which of several hosts will do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum SessionAttributes {
+pub(crate) enum SessionAttributes {
     #[default]
     Any,
     ReadWrite,
@@ -255,7 +255,7 @@ impl SessionAttributes {
     const ALL: [Self; 6] =
         [Self::Any, Self::ReadWrite, Self::ReadOnly, Self::Primary, Self::Standby, Self::PreferStandby];
 
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Any => "any",
             Self::ReadWrite => "read-write",

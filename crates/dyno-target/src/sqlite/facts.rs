@@ -2,7 +2,6 @@
 //! behind its errors.
 
 use dyno_results::event::SettingFacts;
-use dyno_wire::server_error::DriverError;
 
 use super::session::MOVED;
 use crate::cause::Cause;
@@ -39,9 +38,8 @@ pub(super) fn facts(settings: &SettingValues<'_>) -> SettingFacts {
     }
 }
 
-pub(super) fn cause(error: &DriverError) -> Option<Cause> {
-    let message = error.message.as_str();
-    Some(match error.code {
+pub(super) fn cause(code: &str, message: &str) -> Option<Cause> {
+    Some(match code {
         "SQLITE_FULL" => Cause::DiskFull,
         MOVED => Cause::FileMoved,
         code if code.starts_with("SQLITE_READONLY") => Cause::ReadOnly,

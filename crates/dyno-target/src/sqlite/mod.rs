@@ -43,7 +43,6 @@ pub(crate) static KIND: DriverKind = DriverKind {
     product: &dialect::SQLITE,
     recognise,
     inspector: &inspect::INSPECTOR,
-    cause: facts::cause,
 };
 
 fn recognise(connection: &mut crate::Connection) -> Result<Recognised, QueryError> {

@@ -12,6 +12,8 @@ use rusqlite::fallible_iterator::FallibleIterator as _;
 use rusqlite::types::{Null, ValueRef};
 use rusqlite::{Batch, Connection, ErrorCode, InterruptHandle, Rows, Statement, ffi};
 
+use super::facts;
+
 /// Statements that are kept prepared beside the workload's own.
 const OWN_STATEMENTS: usize = 16;
 /// How long a session waits before it tries again to lock the file, milliseconds; then always the last. As the library
@@ -242,7 +244,9 @@ pub(super) fn driver_error(error: &rusqlite::Error) -> DriverError {
         }
         _ => DriverErrorKind::Other,
     };
-    DriverError { code: name(failure), message, kind }
+    let code = name(failure);
+    let cause = facts::cause(code, &message);
+    DriverError { code, message, kind, cause }
 }
 
 fn name(failure: ffi::Error) -> &'static str {

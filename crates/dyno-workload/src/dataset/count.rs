@@ -6,7 +6,6 @@ use dyno_results::format::grouped;
 use dyno_target::connection::Connection;
 
 use super::{TableError, numbers};
-use crate::benchmark::{BenchmarkError, RowCounter};
 use crate::limits;
 
 /// How many rows of a table its generator makes, and what loads of before may have changed of that.
@@ -44,8 +43,8 @@ impl fmt::Display for ExpectedRows {
 #[derive(Debug)]
 pub(crate) struct TableCounter(pub Vec<String>);
 
-impl RowCounter for TableCounter {
-    fn count(&self, connection: &mut Connection) -> Result<Vec<u64>, BenchmarkError> {
+impl TableCounter {
+    pub(crate) fn rows(&self, connection: &mut Connection) -> Result<Vec<u64>, TableError> {
         limits::lift(connection);
         let mut count = |table: &String| {
             let counted = numbers(connection, &format!("SELECT COUNT(*) FROM {table}"));

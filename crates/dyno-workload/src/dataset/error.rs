@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::DoesNotFit;
 use super::worker_pool::JobError;
-use crate::benchmark::LOCK_WAIT;
+use crate::site::LOCK_WAIT;
 
 /// How a family speaks of its tables.
 #[derive(Debug, PartialEq, Eq)]

@@ -14,8 +14,8 @@ use super::rows::{RowRange, Rows};
 use super::steps::{Planned, StepStatement, Steps, Work, run_list};
 use super::worker_pool::{JobContext, JobError, News, OpenConnection, WorkerPool};
 use super::{Found, PrepareError, Table, Terms, mark};
-use crate::benchmark::{LOCK_WAIT, Progress, Site};
 use crate::limits;
+use crate::site::{LOCK_WAIT, Progress, Site};
 
 /// Tables that are dropped in one statement; each takes a lock of the server's.
 const DROPPED_TOGETHER: usize = 16;

@@ -7,7 +7,7 @@ use dyno_target::connection::Connection;
 
 use super::worker_pool::{JobContext, JobError, News, WorkerPool};
 use super::{PrepareError, Terms};
-use crate::benchmark::Progress;
+use crate::site::Progress;
 
 /// Runs the steps on the connections of a pool.
 pub(crate) struct Steps<'a> {

@@ -1,10 +1,8 @@
 //! What is behind a server's error, in either protocol: the one table of the errors that dyno has something to say about.
-//! A driver has its own.
+//! A driver has its own, and tells it with the error.
 //! What helps is said where it is known what was being done.
 
-use dyno_wire::server_error::ServerError;
-
-use crate::drivers;
+use super::ServerError;
 
 /// Behind errors of several codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +51,7 @@ impl Cause {
         match error {
             ServerError::Postgres(error) => Self::of_state(error.code.as_str()),
             ServerError::MySql(error) => Self::of_number(error.number, &error.message),
-            ServerError::Driver(error) => drivers::cause(error),
+            ServerError::Driver(error) => error.cause,
         }
     }
 
