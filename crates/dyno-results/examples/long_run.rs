@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use dyno_results::event::{
-    Arrival, Event, Finished, Interval, Outcome, Sample, Stage, StageFinished, StageKey, StageKind, Stamped,
-    Started, Target, TypeInterval,
+    Event, Finished, Interval, Outcome, Sample, Stage, StageFinished, StageKey, Stamped, Started, Target,
+    TypeInterval,
 };
 use dyno_results::latency::Latency;
 use dyno_results::store::{RunWriter, Store};
@@ -182,24 +182,10 @@ fn stage(id: u32, target: &str) -> Stage {
         id,
         key: StageKey { system: target.to_owned(), ..StageKey::default() },
         series: "made-up".to_owned(),
-        kind: StageKind::Hold,
         workload: "made/up".to_owned(),
         clients: 64,
-        clients_end: None,
-        connections: None,
         threads: 2,
-        protocol: "prepared".to_owned(),
-        poller: None,
-        arrival: Arrival::Closed { think_time_ms: 0.0 },
-        rate_end_per_s: None,
-        planned_s: None,
-        planned_transactions: None,
-        contended_rows: None,
-        pass: false,
-        query_set: false,
-        fixed: false,
-        only_reads: None,
-        generators: 1,
         types: vec!["made-up".to_owned()],
+        ..Stage::default()
     }
 }

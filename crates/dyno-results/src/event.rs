@@ -544,6 +544,36 @@ pub struct Stage {
     pub types: Vec<String>,
 }
 
+impl Default for Stage {
+    /// A hold of one client in a closed loop.
+    fn default() -> Self {
+        Self {
+            id: 0,
+            key: StageKey::default(),
+            series: String::new(),
+            kind: StageKind::Hold,
+            workload: String::new(),
+            clients: 1,
+            clients_end: None,
+            connections: None,
+            threads: 1,
+            protocol: "prepared".to_owned(),
+            poller: None,
+            arrival: Arrival::Closed { think_time_ms: 0.0 },
+            rate_end_per_s: None,
+            planned_s: None,
+            planned_transactions: None,
+            contended_rows: None,
+            pass: false,
+            query_set: false,
+            fixed: false,
+            only_reads: None,
+            generators: 1,
+            types: Vec::new(),
+        }
+    }
+}
+
 fn one() -> u32 {
     1
 }

@@ -127,7 +127,7 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
-    use dyno_results::event::{Arrival, StageKey};
+    use dyno_results::event::StageKey;
 
     use super::*;
 
@@ -139,22 +139,8 @@ mod tests {
             kind: StageKind::Ladder,
             workload: "events/ingest".to_owned(),
             clients,
-            clients_end: None,
-            connections: None,
-            threads: 1,
-            protocol: "prepared".to_owned(),
-            poller: None,
-            arrival: Arrival::Closed { think_time_ms: 0.0 },
-            rate_end_per_s: None,
             planned_s: Some(60.0),
-            planned_transactions: None,
-            contended_rows: None,
-            pass: false,
-            query_set: false,
-            fixed: false,
-            only_reads: None,
-            generators: 1,
-            types: Vec::new(),
+            ..Stage::default()
         }
     }
 

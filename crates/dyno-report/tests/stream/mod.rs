@@ -201,7 +201,6 @@ impl Script<'_> {
             None => Arrival::Closed { think_time_ms: 0.0 },
         };
         let stage = Stage {
-            id: 0,
             key: StageKey {
                 round: u32::from(kind == StageKind::Hold),
                 step: if kind == StageKind::Hold { 0 } else { self.key.step },
@@ -211,22 +210,12 @@ impl Script<'_> {
             kind,
             workload: self.outside(workload),
             clients,
-            clients_end: None,
             connections: self.plan.connections,
             threads: 2,
-            protocol: "prepared".to_owned(),
-            poller: None,
             arrival,
-            rate_end_per_s: None,
             planned_s: Some(f64::from(seconds)),
-            planned_transactions: None,
-            contended_rows: None,
-            pass: false,
-            query_set: false,
-            fixed: false,
-            only_reads: None,
-            generators: 1,
             types: vec![self.outside(workload)],
+            ..Stage::default()
         };
         self.key.step += u32::from(kind != StageKind::Hold);
         let names: Vec<&'static str> = self.scenes.iter().map(|scene| scene.name).collect();

@@ -143,25 +143,15 @@ impl Fixture {
             kind: load.kind,
             workload: load.workload.to_owned(),
             clients: load.clients,
-            clients_end: None,
             connections: load.pool.map(|(pool, _)| pool.connections),
             threads: 2,
-            protocol: "prepared".to_owned(),
-            poller: None,
             arrival: match load.open {
                 Some((rate_per_s, _)) => Arrival::Open { rate_per_s, distribution: Distribution::Poisson },
                 None => Arrival::Closed { think_time_ms: 0.0 },
             },
-            rate_end_per_s: None,
             planned_s: Some(load.tps.len() as f64),
-            planned_transactions: None,
-            contended_rows: None,
-            pass: false,
-            query_set: false,
-            fixed: false,
-            only_reads: None,
-            generators: 1,
             types: vec!["only".to_owned()],
+            ..Stage::default()
         }));
         id
     }
