@@ -182,16 +182,19 @@ fn rows_reach_the_client_that_asked_for_them() {
     assert_eq!(told.ended_well, [1; 10]);
 }
 
-/// The second row waits for a lock until the first was seen.
+/// The last row waits for a lock until the first was seen.
 #[test]
 fn the_first_row_has_a_time_of_its_own() {
     let Some(database) = database("") else { return };
-    // Long enough that the server sends it by itself.
-    let workload = One::new("select repeat('x', 100000) union all select 'y' from pg_advisory_xact_lock(7)");
+    // So long that the server sends the first of them for the second.
+    let rows = "select repeat('x', 100000) from generate_series(1, 2) union all select 'y' from pg_advisory_xact_lock(7)";
+    let workload = One::new(rows);
     let seen = Arc::clone(&workload.told);
     let held = Held::begin(database.client(), "SELECT pg_advisory_xact_lock(7)");
     let released = std::thread::spawn(move || {
         wait_until("the first row", || !seen.lock().unwrap().values.is_empty());
+        // The load thread notes its time behind that.
+        std::thread::sleep(Duration::from_millis(300));
         let released_ns = now_ns();
         held.end();
         released_ns
