@@ -52,6 +52,7 @@ fn judge_check(report: &Report, check: &Check) -> Option<Finding> {
     };
     let mut facts = Facts::default();
     let name = facts.name("check", &check.name);
+    let detail = facts.name("detail", clause(&check.detail));
     let counts = match (&check.expected, &check.found) {
         (Some(expected), Some(found)) => {
             format!(" (expected {}, found {})", facts.name("expected", expected), facts.name("found", found))
@@ -61,7 +62,7 @@ fn judge_check(report: &Report, check: &Check) -> Option<Finding> {
     Some(Finding::new(
         (code, severity),
         subject(report, check),
-        format!("{name}: {}{counts}", clause(&check.detail)),
+        format!("{name}: {detail}{counts}"),
         advice,
         facts,
     ))

@@ -108,16 +108,21 @@ fn judge_target(report: &Report, target: &Target) -> Option<Finding> {
             match syncs::counted(report, &target.name) {
                 Some(true) => "",
                 Some(false) => {
+                    facts.count("log_syncs", 0);
                     let why = "the server counted no sync of its log in this run".to_owned();
                     return unknown(facts, why, "find out whether it syncs its log, and compare with care");
                 }
-                None => "; no counter shows whether the log was synced",
+                None => {
+                    facts.name("log_syncs", "unknown");
+                    "; no counter shows whether the log was synced"
+                }
             }
         };
         let advice = "nothing to do; compare with durable results only";
         let evidence = format!("settings promise durability: {promised}{seen}");
         (Code::Durable, Severity::Note, evidence, advice.to_owned())
     };
+    facts.names("detail", &settings.durability_details);
     let details = settings.durability_details.join(", ");
     Some(Finding::new(
         (code, severity),

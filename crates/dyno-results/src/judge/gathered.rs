@@ -7,7 +7,7 @@ use super::evidence::series_subject;
 use crate::document::{Report, Series, StageResult};
 use crate::event::{Code, Finding, Severity, StageKind, Subject};
 use crate::finding::Facts;
-use crate::words::list;
+use crate::words::{distinct, list};
 
 /// Stages that are named by their number.
 const NUMBERS_SHOWN: usize = 8;
@@ -53,28 +53,35 @@ pub(super) fn gather<'a>(
     of_series.into_iter().filter_map(|found| told(report, code, found)).collect()
 }
 
-/// The findings of a rule, of which what is the same of all systems of a server is said once, of the server.
+/// The findings of a rule, of which what is the same of all systems of a server is said once, of the server: those of one code
+/// with the same facts.
 pub(super) fn of_servers(report: &Report, found: Vec<Finding>) -> Vec<Finding> {
     let server = |finding: &Finding| {
         let system = finding.subject.system.as_deref().filter(|_| finding.subject.series.is_none())?;
         report.server(system).map(str::to_owned)
     };
     let mut groups: Vec<Vec<Finding>> = Vec::new();
-    // A run of many targets has many findings: each is looked for by what it says.
-    let mut places: HashMap<(Code, [String; 3]), usize> = HashMap::new();
+    // A run of many servers has many findings: each is looked for among those of its server.
+    let mut places: HashMap<(String, Code), Vec<usize>> = HashMap::new();
     for finding in found {
-        let said = |server| (finding.code, [server, finding.evidence.clone(), finding.advice.clone()]);
-        let next = groups.len();
-        let place = server(&finding).map_or(next, |server| *places.entry(said(server)).or_insert(next));
-        match groups.get_mut(place) {
-            Some(group) => group.push(finding),
-            None => groups.push(vec![finding]),
+        let Some(server) = server(&finding) else {
+            groups.push(vec![finding]);
+            continue;
+        };
+        let places = places.entry((server, finding.code)).or_default();
+        match places.iter().find(|place| groups[**place][0].facts == finding.facts) {
+            Some(place) => groups[*place].push(finding),
+            None => {
+                places.push(groups.len());
+                groups.push(vec![finding]);
+            }
         }
     }
     let of_group = |group: Vec<Finding>| {
+        let systems = distinct(group.iter().map(|finding| finding.subject.system.as_deref())).len();
         let is_of_all =
-            |server: &String| group.len() == report.targets.iter().filter(|it| it.server == *server).count();
-        match Some(&group[0]).filter(|_| group.len() > 1).and_then(server).filter(is_of_all) {
+            |server: &String| systems == report.targets.iter().filter(|it| it.server == *server).count();
+        match Some(&group[0]).filter(|_| systems > 1).and_then(server).filter(is_of_all) {
             Some(server) => {
                 let severity = group.iter().map(|finding| finding.severity).max().unwrap_or(Severity::Note);
                 vec![Finding { severity, subject: Subject::of_server(&server), ..group[0].clone() }]

@@ -16,7 +16,6 @@ fn judge_run(report: &Report) -> Option<Finding> {
     if report.run.outcome == Outcome::Complete {
         return None;
     }
-    let reason = report.run.reason.as_deref().map_or("no reason was stored", clause);
     let is_lost = |target: &str| report.lost.iter().any(|lost| lost.lost.target == target);
     let cut: Vec<&StageResult> = report
         .stages
@@ -27,6 +26,8 @@ fn judge_run(report: &Report) -> Option<Finding> {
         return None;
     }
     let mut facts = Facts::default();
+    let reason = report.run.reason.as_deref().map(|reason| facts.name("reason", clause(reason)));
+    let reason = reason.unwrap_or_else(|| "no reason was stored".to_owned());
     let cut: Vec<String> = cut
         .iter()
         .map(|result| format!("{} ({})", stage_name_in_run(report, result), result.stage.workload))
@@ -48,7 +49,9 @@ fn judge_run(report: &Report) -> Option<Finding> {
 /// What a target did before it was lost stands; what the others did is whole.
 fn judge_lost(report: &Report, lost: &Lost) -> Finding {
     let mut facts = Facts::default();
-    let name = &lost.lost.target;
+    let name = facts.name("given_up", &lost.lost.target);
+    let given_up_at = facts.s("given_up_at", lost.at_s);
+    let reason = facts.name("reason", clause(&lost.lost.reason));
     let during = lost.lost.stage.and_then(|id| report.stage(id));
     let during = during.map(|result| format!(", in {}", stage_name(result))).unwrap_or_default();
     let others: Vec<&str> = report
@@ -64,12 +67,8 @@ fn judge_lost(report: &Report, lost: &Lost) -> Finding {
     };
     Finding::new(
         (Code::Incomplete, Severity::Doubt),
-        Subject { stage: lost.lost.stage, ..Subject::of_system(name) },
-        format!(
-            "{name} was given up {} after the run began{during}: {}{others}",
-            facts.s("given_up_at", lost.at_s),
-            clause(&lost.lost.reason)
-        ),
+        Subject { stage: lost.lost.stage, ..Subject::of_system(&name) },
+        format!("{name} was given up {given_up_at} after the run began{during}: {reason}{others}"),
         "check that server's log; what was measured before is kept, and the other targets' figures \
                  are not affected",
         facts,

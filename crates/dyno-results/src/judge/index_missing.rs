@@ -11,14 +11,14 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
 
 fn judge_data(data: &Data) -> Finding {
     let mut facts = Facts::default();
+    let workload = facts.name("workload", &data.workload);
     let missing = facts.names("missing", &data.missing_indexes);
     Finding::new(
         (Code::IndexMissing, Severity::Doubt),
         Subject::of_system(&data.target),
         format!(
-            "the data of {} were made with {missing}, which the catalogue does not have any more: a query that would use it finds its rows \
-             in another way",
-            data.workload
+            "the data of {workload} were made with {missing}, which the catalogue does not have any more: a query that would use it finds its rows \
+             in another way"
         ),
         "prepare the data again (--prepare), unless you measure what a server does without it",
         facts,

@@ -11,15 +11,18 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
 
 fn judge_target(changed: &ServerChanged) -> Option<Finding> {
     let mut facts = Facts::default();
-    changed.changes.iter().for_each(|change| _ = facts.name("changed", &change.what));
-    if changed.restarted {
-        facts.name("changed", "server");
+    if changed.by_hook {
+        facts.name("changed_by", "hook");
     }
-    let restarted = changed.restarted.then(|| "the server was restarted, or is another one".to_owned());
+    let restarted = changed.restarted.then(|| {
+        facts.name("changed", "server");
+        "the server was restarted, or is another one".to_owned()
+    });
     let others = changed.changes.iter().map(|change| {
-        let [before, after] =
-            [&change.before, &change.after].map(|value| value.as_deref().unwrap_or("default"));
-        format!("{} {before} → {after}", change.what)
+        let what = facts.name("changed", &change.what);
+        let [before, after] = [("before", &change.before), ("after", &change.after)]
+            .map(|(when, value)| facts.name(when, value.as_deref().unwrap_or("default")));
+        format!("{what} {before} → {after}")
     });
     let evidence: Vec<String> = restarted.into_iter().chain(others).collect();
     if evidence.is_empty() {

@@ -7,6 +7,7 @@ use crate::finding::Facts;
 
 /// Settings that are named: the first, which are the weightiest.
 const SHOWN: usize = 6;
+
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     report.settings.iter().filter_map(judge_target).collect()
 }
@@ -18,9 +19,9 @@ fn judge_target(settings: &Settings) -> Option<Finding> {
     }
     let mut facts = Facts::default();
     let count = facts.count("changed", changed.len() as u64);
-    changed.iter().for_each(|row| _ = facts.name("setting", &row.name));
-    let mut shown: Vec<String> = changed.iter().take(SHOWN).map(|row| describe(row)).collect();
+    let mut shown: Vec<String> = changed.iter().map(|row| describe(row, &mut facts)).collect();
     if changed.len() > SHOWN {
+        shown.truncate(SHOWN);
         shown.push(format!("and {} more", changed.len() - SHOWN));
     }
     let differ = if changed.len() == 1 { "setting differs" } else { "settings differ" };
@@ -34,8 +35,8 @@ fn judge_target(settings: &Settings) -> Option<Finding> {
 }
 
 /// `shared_buffers 6GB`
-fn describe(row: &Setting) -> String {
-    format!("{} {}", row.name, with_unit(row))
+fn describe(row: &Setting, facts: &mut Facts) -> String {
+    format!("{} {}", facts.name("setting", &row.name), facts.name("value", &with_unit(row)))
 }
 
 /// A setting as one would write it in a configuration file: `6GB` where the server says 786432 of 8kB.

@@ -7,6 +7,7 @@ mod ladders_and_rates;
 mod mysql;
 mod no_work;
 mod noisy_host;
+mod of_servers;
 mod plans;
 mod saturated;
 mod several_targets;
@@ -44,7 +45,7 @@ fn must_find(report: &Report, code: &str, severity: Severity, words: &[&str]) {
     }
     assert!(!finding.advice.is_empty());
     // Where nothing is known but that something is so.
-    let may_have_none = matches!(finding.code, Code::Incomplete | Code::Noisy | Code::SharedHost);
+    let may_have_none = matches!(finding.code, Code::Noisy | Code::SharedHost);
     assert!(!finding.facts.is_empty() || may_have_none, "{finding:?}");
 }
 
