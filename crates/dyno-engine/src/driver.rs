@@ -1,6 +1,7 @@
 //! Drivers: how a database is spoken to whose library blocks. The event loop speaks PostgreSQL's and MySQL's protocols itself;
 //! clients of a driver have a load thread each, which calls it.
 
+use std::any::Any;
 use std::fmt::Debug;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,8 +18,8 @@ pub use crate::value::Value;
 
 /// One kind of database, at one place.
 pub trait Driver: Debug + Send + Sync {
-    /// The kind, `sqlite`: what knows drivers tells them apart by it.
-    fn kind(&self) -> &'static str;
+    /// What is known of databases of its kind, above the engine: whoever knows the type finds it there.
+    fn kind(&self) -> &'static (dyn Any + Sync);
 
     /// Where it is, as messages name it: a file, a URL without a password.
     fn place(&self) -> String;

@@ -167,6 +167,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use std::any::Any;
     use std::sync::mpsc::{Receiver, Sender};
 
     use dyno_wire::server_error::DriverError;
@@ -206,8 +207,8 @@ mod tests {
     }
 
     impl Driver for Slow {
-        fn kind(&self) -> &'static str {
-            "slow"
+        fn kind(&self) -> &'static (dyn Any + Sync) {
+            &()
         }
 
         fn place(&self) -> String {

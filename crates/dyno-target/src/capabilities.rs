@@ -3,8 +3,6 @@
 
 use dyno_results::sql_text::Syntax;
 
-use crate::Target;
-
 /// How a server writes the errors that it reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorCodes {
@@ -65,16 +63,6 @@ impl Capabilities {
             read_only: false,
             name_database: None,
             parallel_workers: None,
-        }
-    }
-}
-
-impl Target {
-    pub fn capabilities(&self) -> Capabilities {
-        match self {
-            Self::Postgres(_) => Capabilities::POSTGRESQL,
-            Self::MySql(_) => Capabilities::MYSQL,
-            Self::Driver(target) => target.capabilities,
         }
     }
 }

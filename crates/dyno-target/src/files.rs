@@ -1,8 +1,9 @@
-//! Files that a user names: read whole, up to a limit, so that a device or the wrong file does not fill the memory.
+//! Files that a user names: read whole, up to a limit, so that a device or the wrong file does not fill the memory; and those
+//! beside a database's.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Far more than a script, a scenario, a certificate or a file of passwords has.
 const BYTES_MAX: u64 = 16 << 20;
@@ -36,6 +37,18 @@ pub fn read_all(file: impl Read) -> io::Result<Vec<u8>> {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, limit));
     }
     Ok(bytes)
+}
+
+/// A database's file as it was named, and those beside it whose names are its own with these endings: beside the file itself, where
+/// it was named by a link.
+pub(crate) fn with_beside(file: &Path, endings: &[&str]) -> Vec<PathBuf> {
+    let real = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let beside = endings.iter().map(|ending| {
+        let mut name = real.clone().into_os_string();
+        name.push(ending);
+        name.into()
+    });
+    std::iter::once(file.to_owned()).chain(beside).collect()
 }
 
 #[cfg(test)]

@@ -23,13 +23,15 @@ mod reach;
 pub mod settings;
 mod sql_text;
 mod sqlite;
+pub mod statements;
 mod target;
 mod tls;
 
 pub use capabilities::{Capabilities, ErrorCodes};
 pub use connection::Connection;
-pub use drivers::{DriverTarget, examples as driver_examples, is_address as is_driver_address};
+pub use drivers::{examples as driver_examples, is_address as is_driver_address};
 pub use dyno_wire::server_error::cause;
+pub use inspect::DriverTarget;
 pub use mysql::MySqlSettings;
 pub use settings::{Environment, TargetError, TargetSettings};
 pub use target::Target;

@@ -6,8 +6,10 @@ use std::time::Duration;
 use dyno_engine::driver::Route;
 use dyno_wire::endpoint::Password;
 
+use crate::capabilities::Capabilities;
 use crate::connection::{ConnectError, Connection};
-use crate::drivers::{self, DriverTarget};
+use crate::drivers;
+use crate::inspect::DriverTarget;
 use crate::mysql::{self, MySqlSettings};
 use crate::settings::parameters::nearest;
 use crate::settings::{Environment, TargetError, TargetSettings, other_scheme};
@@ -53,6 +55,14 @@ impl Target {
                 let scheme = scheme.chars().take(24).collect();
                 Err(TargetError::UnknownScheme { scheme, suggestion })
             }
+        }
+    }
+
+    pub fn capabilities(&self) -> Capabilities {
+        match self {
+            Self::Postgres(_) => Capabilities::POSTGRESQL,
+            Self::MySql(_) => Capabilities::MYSQL,
+            Self::Driver(target) => target.capabilities,
         }
     }
 

@@ -17,7 +17,7 @@ use dyno_results::spec::{Arrivals, End, StageOrder};
 use dyno_target::catalog::{self, Names};
 use dyno_target::cause::Cause;
 use dyno_target::connection::QueryError;
-use dyno_target::{Connection, Environment, Target, inspect, product};
+use dyno_target::{Connection, Environment, Target, inspect};
 use dyno_test_servers::{duckdb_library, old_duckdb_library};
 use tempfile::TempDir;
 
@@ -333,7 +333,7 @@ fn rows_that_do_not_fit_are_an_error_and_leave_nothing() {
 fn its_catalog_settings_and_sizes_are_read() {
     let Some(duck) = Duck::new() else { return };
     let mut connection = duck.target("&threads=1&memory_limit=1GB").connect().unwrap();
-    let recognised = product::recognise(&mut connection).unwrap();
+    let recognised = inspect::recognise(&mut connection).unwrap();
     assert_eq!(recognised.name.as_deref(), Some("DuckDB"));
     assert!(recognised.version.unwrap().starts_with("1."));
     let dialect = recognised.dialect;
@@ -397,7 +397,7 @@ fn any_library_with_a_driver_can_be_named() {
     let name = format!("adbc:{library}?entrypoint=duckdb_adbc_init&path={}&threads=1", duck.file().display());
     let target = parse(&name).unwrap();
     let mut connection = target.connect().unwrap();
-    assert_eq!(product::recognise(&mut connection).unwrap().name, None);
+    assert_eq!(inspect::recognise(&mut connection).unwrap().name, None);
     let dialect = connection.dialect();
     let create = "CREATE TABLE part (a INTEGER, b TEXT, PRIMARY KEY (a))";
     connection.execute(&dialect.comments.create([create, ""], "part", "it is mine")).unwrap();

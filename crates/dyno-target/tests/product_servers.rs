@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use dyno_results::event::Setting;
 use dyno_target::inspect::{self, Statistics};
-use dyno_target::product::{self, Analyze, AutoIncrement, Bulk};
+use dyno_target::product::{Analyze, AutoIncrement, Bulk};
 use dyno_target::{Connection, Environment, Target};
 use dyno_test_servers::{Mysql, MysqlProduct, MysqlSetup, Postgres, Setup};
 
@@ -57,7 +57,7 @@ fn postgresql_is_recognised_with_its_dialect() {
     anywhere.execute(&format!("DROP DATABASE IF EXISTS {DATABASE}")).unwrap();
     anywhere.execute(&format!("CREATE DATABASE {DATABASE}")).unwrap();
     let mut session = open(&format!("postgres://postgres@{}/{DATABASE}", server.address));
-    let found = product::recognise(&mut session).unwrap();
+    let found = inspect::recognise(&mut session).unwrap();
     assert_eq!(found.name.as_deref(), Some("PostgreSQL"));
     assert_eq!(found.product.unwrap().name, "PostgreSQL");
     assert!(found.version_text.unwrap().starts_with(&format!("PostgreSQL {}", found.version.unwrap())));
@@ -86,7 +86,7 @@ fn an_extension_that_stores_tables_is_part_of_the_product() {
     server.psql("drop database if exists target_storing with (force)");
     server.psql("create database target_storing");
     let mut connection = open(&format!("postgres://postgres@{}/target_storing", server.address));
-    let name = |connection: &mut Connection| product::recognise(connection).unwrap().name.unwrap();
+    let name = |connection: &mut Connection| inspect::recognise(connection).unwrap().name.unwrap();
     assert_eq!(name(&mut connection), "PostgreSQL");
     connection.execute("CREATE ACCESS METHOD kept TYPE TABLE HANDLER heap_tableam_handler").unwrap();
     assert_eq!(name(&mut connection), "PostgreSQL", "it is of no extension");
@@ -127,7 +127,7 @@ fn each_product_is_recognised_with_its_version_and_place() {
 fn what_the_dialect_says_is_understood() {
     for server in each() {
         let mut session = root(&server);
-        let dialect = product::recognise(&mut session).unwrap().dialect;
+        let dialect = inspect::recognise(&mut session).unwrap().dialect;
         assert!(dialect.bulk == Bulk::LoadLocal && !dialect.vacuum, "{dialect:?}");
         let column = dialect.auto_increment.column_type();
         let create = format!(
@@ -144,7 +144,7 @@ fn what_the_dialect_says_is_understood() {
 fn local_infile_that_is_off_is_no_part_of_the_dialect() {
     for product in WITH_INNODB {
         let Some(server) = own(MysqlSetup::new(product).with("local-infile=OFF")) else { continue };
-        let bulk = product::recognise(&mut root(&server)).unwrap().dialect.bulk;
+        let bulk = inspect::recognise(&mut root(&server)).unwrap().dialect.bulk;
         assert!(matches!(bulk, Bulk::Inserts { .. }), "{product}");
     }
 }

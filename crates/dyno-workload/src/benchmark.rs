@@ -9,8 +9,9 @@ use std::sync::Arc;
 use dyno_engine::workload::Workload;
 use dyno_results::event::Check;
 use dyno_target::connection::{Connection, QueryError};
-use dyno_target::inspect::UserStatement;
-use dyno_target::product::{self, Dialect};
+use dyno_target::inspect;
+use dyno_target::product::Dialect;
+use dyno_target::statements::UserStatement;
 use serde::Deserialize;
 use serde_json::Value;
 use thiserror::Error;
@@ -325,7 +326,7 @@ impl Series {
 /// The SQL of the server, which is asked what it is.
 pub(crate) fn dialect(connection: &mut Connection) -> Result<Dialect, BenchmarkError> {
     let failed = |source| BenchmarkError::Query { doing: "ask the server what it is", source };
-    Ok(product::recognise(connection).map_err(failed)?.dialect)
+    Ok(inspect::recognise(connection).map_err(failed)?.dialect)
 }
 
 /// Clients beyond these wait for each other's rows.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use dyno_engine::workload::Workload;
 use dyno_results::sql_text::{Syntax, names_by_variables};
 use dyno_target::connection::Connection;
-use dyno_target::inspect::UserStatement;
+use dyno_target::statements::UserStatement;
 
 use crate::benchmark::{
     Baseline, Benchmark, BenchmarkError, Dataset, MeasuredSize, Progress, Series, SeriesLoad, Site,

@@ -13,6 +13,7 @@ mod session;
 mod settings;
 mod sql;
 
+use std::any::Any;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -20,7 +21,8 @@ use dyno_engine::driver::{Driver, DriverSession, Statement};
 use dyno_wire::server_error::DriverError;
 
 use crate::Capabilities;
-use crate::drivers::{DriverKind, DriverTarget, with_beside};
+use crate::files::with_beside;
+use crate::inspect::{DriverKind, DriverTarget};
 use crate::settings::TargetError;
 use database::SharedDatabase;
 use session::AdbcSession;
@@ -28,10 +30,11 @@ use settings::AdbcSettings;
 
 /// `duckdb:FILE`
 pub(crate) static DUCKDB: DriverKind = DriverKind {
-    name: settings::DUCKDB,
     schemes: &[settings::DUCKDB],
     example: "duckdb:data.db?threads=4",
-    parse: |text, _| Some(AdbcSettings::parse_duckdb(text)?.map(|settings| target(settings, "DuckDB"))),
+    parse: |text, _| {
+        Some(AdbcSettings::parse_duckdb(text)?.map(|settings| target(settings, "DuckDB", &DUCKDB)))
+    },
     product: &duckdb::PRODUCT,
     recognise: duckdb::recognise,
     inspector: &duckdb::INSPECTOR,
@@ -39,17 +42,16 @@ pub(crate) static DUCKDB: DriverKind = DriverKind {
 
 /// `adbc:DRIVER`, whatever database that is of.
 pub(crate) static ANY: DriverKind = DriverKind {
-    name: settings::ANY,
     schemes: &[settings::ANY],
     example: "adbc:DRIVER?option=value",
-    parse: |text, _| Some(AdbcSettings::parse_any(text)?.map(|settings| target(settings, "ADBC"))),
+    parse: |text, _| Some(AdbcSettings::parse_any(text)?.map(|settings| target(settings, "ADBC", &ANY))),
     product: &any::PRODUCT,
     recognise: any::recognise,
     inspector: &any::INSPECTOR,
     // The words of an error are those of a library that nobody knows.
 };
 
-fn target(settings: AdbcSettings, protocol: &'static str) -> DriverTarget {
+fn target(settings: AdbcSettings, protocol: &'static str, kind: &'static DriverKind) -> DriverTarget {
     DriverTarget {
         url: settings.url(),
         database: settings.place(),
@@ -58,21 +60,22 @@ fn target(settings: AdbcSettings, protocol: &'static str) -> DriverTarget {
             read_only: settings.is_read_only(),
             ..Capabilities::new(protocol, settings.kind(), sql::SYNTAX)
         },
-        driver: Arc::new(AdbcDriver { settings, kept: OnceLock::new() }),
+        driver: Arc::new(AdbcDriver { kind, settings, kept: OnceLock::new() }),
     }
 }
 
 /// A database, and how it is opened.
 #[derive(Debug)]
 struct AdbcDriver {
+    kind: &'static DriverKind,
     settings: AdbcSettings,
     /// The database stays open for as long as there is the target, and so keeps what it has in memory between two loads.
     kept: OnceLock<SharedDatabase>,
 }
 
 impl Driver for AdbcDriver {
-    fn kind(&self) -> &'static str {
-        self.settings.kind()
+    fn kind(&self) -> &'static (dyn Any + Sync) {
+        self.kind
     }
 
     fn place(&self) -> String {

@@ -2,9 +2,8 @@
 
 use dyno_engine::driver::BatchForm;
 
-use crate::catalog::Catalog;
 use crate::explain::{Answer, Explain, Form};
-use crate::product::{AutoIncrement, Bulk, Comments, Dialect, Mark, Product, Views};
+use crate::product::{AutoIncrement, Bulk, Catalog, Comments, Dialect, Mark, Product, Views};
 
 /// Each batch becomes a part of its own on the disk, which are merged later: few large ones are less work.
 const BATCH_BYTES: usize = 8 << 20;

@@ -10,6 +10,7 @@ mod rows;
 mod session;
 mod settings;
 
+use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
 use dyno_engine::driver::{Driver, DriverSession, Statement};
@@ -17,14 +18,13 @@ use dyno_wire::server_error::DriverError;
 
 use crate::Capabilities;
 use crate::connection::QueryError;
-use crate::drivers::{DriverKind, DriverTarget};
+use crate::inspect::{DriverKind, DriverTarget};
 use crate::product::Recognised;
 use http::Server;
 use session::{ClickHouseSession, ServerTraits};
 use settings::{ClickHouseSettings, SCHEME, SCHEME_TLS};
 
 pub(crate) static KIND: DriverKind = DriverKind {
-    name: SCHEME,
     schemes: &[SCHEME, SCHEME_TLS],
     example: "clickhouse://user@host:8123/database?max_threads=4",
     parse: |text, environment| {
@@ -80,8 +80,8 @@ impl ClickHouse {
 }
 
 impl Driver for ClickHouse {
-    fn kind(&self) -> &'static str {
-        SCHEME
+    fn kind(&self) -> &'static (dyn Any + Sync) {
+        &KIND
     }
 
     fn place(&self) -> String {

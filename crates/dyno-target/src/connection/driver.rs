@@ -221,6 +221,7 @@ fn is_stopped(lingers: bool) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::any::Any;
     use std::time::Duration;
 
     use dyno_engine::driver::Statement;
@@ -232,8 +233,8 @@ mod tests {
     struct Hangs;
 
     impl Driver for Hangs {
-        fn kind(&self) -> &'static str {
-            "hangs"
+        fn kind(&self) -> &'static (dyn Any + Sync) {
+            &()
         }
 
         fn place(&self) -> String {

@@ -3,9 +3,8 @@
 use dyno_engine::driver::BatchForm;
 
 use super::tables;
-use crate::catalog::Catalog;
 use crate::explain::Explain;
-use crate::product::{Analyze, Bulk, Comments, Dialect, Mark, Product, Views};
+use crate::product::{Analyze, Bulk, Catalog, Comments, Dialect, Mark, Product, Views};
 
 /// Each batch becomes files of its own: few large ones are less work.
 const BATCH_BYTES: usize = 8 << 20;

@@ -13,21 +13,20 @@ mod tables;
 mod thrift;
 mod wire;
 
+use std::any::Any;
 use std::sync::Arc;
 
 use dyno_engine::driver::{Driver, DriverSession, Statement};
 use dyno_wire::server_error::DriverError;
 
 use crate::connection::QueryError;
-use crate::drivers::{DriverKind, DriverTarget};
-use crate::inspect::known;
+use crate::inspect::{DriverKind, DriverTarget, known};
 use crate::product::Recognised;
 use crate::{Capabilities, Connection, ErrorCodes};
 use session::HiveSession;
 use settings::{HiveSettings, SCHEME};
 
 pub(crate) static KIND: DriverKind = DriverKind {
-    name: SCHEME,
     schemes: &[SCHEME],
     example: "hive2://user@host:10000/database?auth=nosasl",
     parse: |text, environment| {
@@ -68,8 +67,8 @@ struct Hive {
 }
 
 impl Driver for Hive {
-    fn kind(&self) -> &'static str {
-        SCHEME
+    fn kind(&self) -> &'static (dyn Any + Sync) {
+        &KIND
     }
 
     fn place(&self) -> String {

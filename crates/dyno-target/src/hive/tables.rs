@@ -1,7 +1,7 @@
 //! The catalog by the statements that show it: no SELECT reads it.
 
-use crate::catalog::{Column, Names, Table};
 use crate::connection::{Connection, QueryError, TextRow};
+use crate::product::{Column, Names, Table};
 
 /// A table as `DESCRIBE TABLE EXTENDED` shows it: columns first, and behind an empty line what else there is.
 pub(super) struct Described {

@@ -4,11 +4,11 @@
 
 pub(crate) mod file;
 mod identity;
+mod kind;
 mod mysql;
-mod named;
 pub(crate) mod place;
 mod postgres;
-mod said;
+mod recognise;
 mod sessions;
 mod statistics;
 
@@ -20,15 +20,16 @@ use dyno_results::event;
 use dyno_wire::endpoint::{Address, Wire};
 
 pub use identity::Identity;
-pub use named::{UserStatement, changed_data};
+pub(crate) use kind::DriverKind;
+pub use kind::DriverTarget;
 pub use place::ServerProcess;
 pub(crate) use postgres::literal;
+pub use recognise::recognise;
 pub use sessions::{begins_without_autocommit, prepared_statements_left};
 pub use statistics::{Statistics, log_syncs, log_syncs_later};
 
 use crate::connection::{Connection, QueryError, TextRow};
-use crate::drivers;
-use crate::product::{self, Recognised};
+use crate::product::Recognised;
 use crate::settings::{is_secret_setting, without_password};
 pub(crate) use statistics::ReadStatistics;
 
@@ -72,11 +73,11 @@ pub(crate) type Answer<T> = Result<T, QueryError>;
 pub(crate) type Ask<T> = fn(&mut Connection) -> Answer<T>;
 
 /// The only place that chooses.
-fn inspector(connection: &Connection) -> &'static Inspector {
+pub(crate) fn inspector(connection: &Connection) -> &'static Inspector {
     match connection.endpoint().map(|endpoint| endpoint.wire) {
         Some(Wire::Postgres) => &postgres::INSPECTOR,
         Some(Wire::MySql(_)) => &mysql::INSPECTOR,
-        None => drivers::kind(connection).map_or(&postgres::INSPECTOR, |kind| kind.inspector),
+        None => kind::of(connection).map_or(&postgres::INSPECTOR, |kind| kind.inspector),
     }
 }
 
@@ -89,7 +90,7 @@ pub fn facts(connection: &mut Connection, name: &str, url: &str) -> Result<event
 }
 
 fn read_facts(connection: &mut Connection, name: &str, url: &str) -> Result<event::Target, QueryError> {
-    let recognised = product::recognise(connection)?;
+    let recognised = recognise(connection)?;
     let inspector = inspector(connection);
     let same_host = match connection.endpoint().map(|endpoint| endpoint.address.clone()) {
         Some(Address::Tcp(dialled)) => (inspector.same_host)(connection, dialled)?,
@@ -143,7 +144,7 @@ pub fn server_process(connection: &mut Connection) -> Result<Option<ServerProces
 }
 
 /// The settings of a target that say how it was set up: those that differ from the product's default, and all that bear
-/// on durability, which its product names ([`Product::durability`](product::Product::durability)).
+/// on durability, which its product names ([`Product::durability`](crate::product::Product::durability)).
 ///
 /// What the load's sessions see counts: a value that only this session was given by `SET` is replaced by the one
 /// it started with.
@@ -153,7 +154,7 @@ pub fn server_process(connection: &mut Connection) -> Result<Option<ServerProces
 pub fn settings(connection: &mut Connection, target: &str) -> Result<event::Settings, QueryError> {
     let inspector = inspector(connection);
     connection.briefly(|connection| {
-        let recognised = product::recognise(connection)?;
+        let recognised = recognise(connection)?;
         let mut rows = (inspector.settings)(connection, &recognised)?;
         sort(&mut rows, inspector.weightiest);
         let facts = (inspector.facts)(&SettingValues(&rows));

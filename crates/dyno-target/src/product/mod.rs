@@ -5,18 +5,15 @@
 
 mod dialect;
 mod mariadb;
-mod mysql;
+pub(crate) mod mysql;
 mod not_run;
 mod oceanbase;
-mod on_mysql;
-mod on_postgres;
-mod postgresql;
-mod version;
+pub(crate) mod postgresql;
 
-pub use dialect::{Access, Analyze, AutoIncrement, Bulk, Comments, Dialect, ForeignKeys};
-
-use crate::connection::{Connection, QueryError};
-use crate::drivers;
+pub use dialect::{
+    Access, Analyze, AutoIncrement, Bulk, Catalog, Column, Comments, Describe, Dialect, ForeignKeys, Names,
+    Table,
+};
 
 /// What is known of a product.
 #[derive(Debug)]
@@ -109,18 +106,6 @@ impl Recognised {
     }
 }
 
-/// Recognises the product by what the server says of itself.
-///
-/// # Errors
-/// The session was lost. A question that this server does not understand leaves its answer unknown.
-pub fn recognise(connection: &mut Connection) -> Result<Recognised, QueryError> {
-    match drivers::kind(connection) {
-        Some(kind) => (kind.recognise)(connection),
-        None if connection.is_mysql() => on_mysql::recognise(connection),
-        None => on_postgres::recognise(connection),
-    }
-}
-
 /// All products on PostgreSQL's protocol.
 pub fn on_postgres() -> impl Iterator<Item = &'static Product> {
     std::iter::once(&postgresql::POSTGRESQL).chain(not_run::ON_POSTGRES)
@@ -135,20 +120,6 @@ pub fn on_mysql() -> impl Iterator<Item = &'static Product> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn each_product_is_in_the_document_with_what_it_was_run_against() {
-        let document = include_str!("../../../../docs/products.md");
-        for product in on_postgres().chain(on_mysql()).chain(drivers::products()) {
-            let mut rows = document.lines().filter(|line| line.starts_with(&format!("| {} |", product.name)));
-            let row = rows.next().unwrap_or_else(|| panic!("{} is missing", product.name));
-            let ran = product.ran.unwrap_or("not run");
-            assert!(row.contains(ran), "{} was run against {ran:?}: {row}", product.name);
-            for name in product.durability {
-                assert!(document.contains(name), "{}: {name} is missing", product.name);
-            }
-        }
-    }
 
     #[test]
     fn a_product_has_one_name_and_the_dialect_of_its_protocol() {

@@ -31,7 +31,7 @@ pub(super) const VIEWS: Views = Views {
                  WHERE name IN ('lock_deadlocks', 'trx_rseg_history_len') AND status = 'enabled'"],
 };
 
-pub(super) static MYSQL: Product = Product {
+pub(crate) static MYSQL: Product = Product {
     name: "MySQL",
     mark: Mark::Plain,
     dialect: Dialect::MYSQL,

@@ -3,7 +3,7 @@
 use super::{Dialect, Mark, Product, Views};
 
 /// All that bears on whether a commit survives; the last four decide nothing by themselves.
-pub(super) const DURABILITY: &[&str] = &[
+pub(crate) const DURABILITY: &[&str] = &[
     "fsync",
     "synchronous_commit",
     "full_page_writes",
@@ -13,7 +13,7 @@ pub(super) const DURABILITY: &[&str] = &[
     "synchronous_standby_names",
 ];
 
-pub(super) static POSTGRESQL: Product = Product {
+pub(crate) static POSTGRESQL: Product = Product {
     name: "PostgreSQL",
     mark: Mark::Plain,
     dialect: Dialect::POSTGRESQL,

@@ -1,8 +1,9 @@
 //! SQLite's SQL.
 
-use crate::catalog::Catalog;
 use crate::explain::{Answer, Explain, Form};
-use crate::product::{Access, Analyze, AutoIncrement, Comments, Dialect, ForeignKeys, Mark, Product, Views};
+use crate::product::{
+    Access, Analyze, AutoIncrement, Catalog, Comments, Dialect, ForeignKeys, Mark, Product, Views,
+};
 
 pub(super) static SQLITE: Product = Product {
     name: "SQLite",

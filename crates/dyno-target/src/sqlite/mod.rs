@@ -7,6 +7,7 @@ mod inspect;
 mod session;
 mod settings;
 
+use std::any::Any;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -18,13 +19,13 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::Capabilities;
 use crate::connection::QueryError;
-use crate::drivers::{DriverKind, DriverTarget, with_beside};
+use crate::files::with_beside;
+use crate::inspect::{DriverKind, DriverTarget};
 use crate::product::Recognised;
 use session::{SqliteSession, driver_error};
 use settings::{OF_NEW_FILE, SCHEME, SqliteSettings, is_same};
 
 pub(crate) static KIND: DriverKind = DriverKind {
-    name: SCHEME,
     schemes: &[SCHEME],
     example: "sqlite:bank.db?journal_mode=wal",
     parse: |text, _| {
@@ -52,8 +53,8 @@ fn recognise(connection: &mut crate::Connection) -> Result<Recognised, QueryErro
 }
 
 impl Driver for SqliteSettings {
-    fn kind(&self) -> &'static str {
-        SCHEME
+    fn kind(&self) -> &'static (dyn Any + Sync) {
+        &KIND
     }
 
     fn place(&self) -> String {

@@ -7,7 +7,7 @@ use dyno_engine::workload::Workload;
 use dyno_results::answer;
 use dyno_results::sql_text::{Syntax, client_command, directives};
 use dyno_target::connection::Connection;
-use dyno_target::inspect::UserStatement;
+use dyno_target::statements::UserStatement;
 use thiserror::Error;
 
 use super::parameters::{self, Replaced, Why};

@@ -33,7 +33,7 @@ pub use undefined::{Undefined, undefined};
 pub use value::Value;
 pub use variables::Variables;
 
-use dyno_target::inspect::UserStatement;
+use dyno_target::statements::UserStatement;
 
 use crate::durable::only_reads;
 

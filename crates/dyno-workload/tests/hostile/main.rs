@@ -64,7 +64,7 @@ fn a_mariadb_whose_answers_are_damaged() {
 /// Meets the server once for each seed.
 fn damage(server: &Server) {
     let options = Options { tables: 1, table_size: 200, ..Options::default() };
-    let dialect = dyno_target::product::recognise(&mut server.open()).unwrap().dialect;
+    let dialect = dyno_target::inspect::recognise(&mut server.open()).unwrap().dialect;
     let wanted = PrepareOptions {
         target: "t".to_owned(),
         options: &options,

@@ -8,7 +8,8 @@ use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::{Engine, Observation};
 use dyno_engine::workload::Workload;
 use dyno_results::event::{Check, Queries};
-use dyno_target::product::{Dialect, recognise};
+use dyno_target::inspect::recognise;
+use dyno_target::product::Dialect;
 use dyno_workload::benchmark::Done;
 use dyno_workload::sysbench::prepare::Progress;
 use dyno_workload::sysbench::{

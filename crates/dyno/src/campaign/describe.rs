@@ -13,7 +13,7 @@ use dyno_target::connection::Connection;
 use dyno_target::host::Disk;
 use dyno_target::inspect::Identity;
 use dyno_target::probe::{self, HostOptions, HostReading, NodeExporter, NodeExporterError, Probe};
-use dyno_target::{host, inspect};
+use dyno_target::{host, inspect, statements};
 use dyno_workload::benchmark::{Dataset, SeriesLoad};
 use dyno_workload::dataset;
 
@@ -327,7 +327,7 @@ pub(super) fn only_reads(
     let (name, url, server) = (system.name(), system.server.url.clone(), &mut system.server);
     let connection = server.reconnect_if_broken()?;
     let changed = cancellable(context, connection, |connection| {
-        inspect::changed_data(connection, name, workload, &statements)
+        statements::changed_data(connection, name, workload, &statements)
             .map_err(|source| Failure::query("looking at the tables of the statements", &url, source))
     })?;
     let Some(data) = changed else { return Ok(true) };

@@ -8,7 +8,7 @@ use dyno_results::plan::{Plan, PlanNode};
 use dyno_results::spec::Plans;
 use dyno_target::connection::{Connection, QueryError};
 use dyno_target::explain::{Explain, Explained, explain};
-use dyno_target::product;
+use dyno_target::inspect;
 use dyno_workload::benchmark::NamedQuery;
 
 use super::Context;
@@ -115,7 +115,7 @@ impl<'s, 'p> Session<'s, 'p> {
     fn open(system: &'s System<'p>) -> Self {
         let connect = || {
             let mut connection = Connection::open(&system.server.route).map_err(|error| error.to_string())?;
-            let known = product::recognise(&mut connection).map_err(|error| error.to_string())?;
+            let known = inspect::recognise(&mut connection).map_err(|error| error.to_string())?;
             Ok((connection, known.dialect.explain))
         };
         Self { system, opened: connect() }

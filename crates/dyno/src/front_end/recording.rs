@@ -18,8 +18,9 @@ use dyno_results::spec::{
     Arrivals, Clients, End, LoadSpec, Protocol, Rate, RunSpec, StageOrder, StreamSpec, TargetSpec, Time,
 };
 use dyno_target::connection::Connection;
-use dyno_target::inspect::{self, UserStatement};
+use dyno_target::inspect;
 use dyno_target::probe::{self, HostOptions, HostReading, Probe};
+use dyno_target::statements::{self, UserStatement};
 use dyno_wire::endpoint::Endpoint;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -297,7 +298,7 @@ impl RecordedRun {
         self.described = Some((described, connection.route()));
         describe::this_host(&self.stream, disk.as_deref(), roles);
         if !statements.is_empty() {
-            let data = inspect::changed_data(connection, load.target, &load.workload, statements);
+            let data = statements::changed_data(connection, load.target, &load.workload, statements);
             let data = data.map_err(failed("looking at the tables of the scripts"))?;
             self.only_reads = Some(data.is_none());
             data.into_iter().for_each(|data| self.stream.emit(Event::Data(data)));

@@ -15,7 +15,7 @@ use dyno_engine::workload::Workload;
 use dyno_results::event::StageFinished;
 use dyno_results::spec::{End, Protocol};
 use dyno_target::connection::Connection;
-use dyno_target::inspect::UserStatement;
+use dyno_target::statements::UserStatement;
 use dyno_wire::libpq_text;
 use dyno_workload::pgbench::before::{self, TableFacts};
 use dyno_workload::pgbench::console::Console;

@@ -3,7 +3,7 @@
 use std::io;
 
 use dyno_target::files;
-use dyno_target::inspect::UserStatement;
+use dyno_target::statements::UserStatement;
 use dyno_wire::libpq_text;
 use dyno_workload::pgbench::load::WeightedScript;
 use dyno_workload::script::{self, Names};

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use dyno_target::connection::{Connection, QueryError};
-use dyno_target::product::{self, Dialect};
+use dyno_target::inspect;
+use dyno_target::product::Dialect;
 use dyno_workload::sysbench::prepare::Progress;
 use dyno_workload::sysbench::{
     self, Existing, FatalError, Options, PrepareError, PrepareOptions, table_name,
@@ -133,7 +134,7 @@ fn open(context: &Context, database: &Database, function: &str) -> Result<Connec
 }
 
 fn dialect(context: &Context, connection: &mut Connection) -> Result<Dialect, Refused> {
-    let recognised = product::recognise(connection);
+    let recognised = inspect::recognise(connection);
     recognised.map(|recognised| recognised.dialect).map_err(|error| failed(context, COMMAND, &error))
 }
 

@@ -2,9 +2,8 @@
 
 use dyno_engine::driver::BatchForm;
 
-use crate::catalog::Catalog;
 use crate::explain::{Answer, Explain, Form};
-use crate::product::{Analyze, Bulk, Comments, Dialect, Mark, Product, Views};
+use crate::product::{Analyze, Bulk, Catalog, Comments, Dialect, Mark, Product, Views};
 
 pub(in crate::adbc) static PRODUCT: Product = Product {
     name: "DuckDB",

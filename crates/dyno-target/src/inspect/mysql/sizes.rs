@@ -6,8 +6,7 @@ use dyno_results::event;
 use super::files::FileSizes;
 use super::{known, literal};
 use crate::connection::{Connection, QueryError, TextRow};
-use crate::inspect::{Sizes, mark_indexed};
-use crate::product;
+use crate::inspect::{Sizes, mark_indexed, recognise};
 
 /// Engines by whether a crash leaves their tables whole: those without a log may be emptied or corrupted by it.
 const LOGGED: &[(&str, bool)] =
@@ -20,7 +19,7 @@ const ANALYZED_BYTES_MIN: u64 = 256 << 10;
 /// Rows are an estimate from sampled pages.
 pub(super) fn sizes(connection: &mut Connection, tables: &[&str]) -> Result<Sizes, QueryError> {
     refresh(connection)?;
-    let cache = product::recognise(connection)?.product.and_then(|product| product.views.cache);
+    let cache = recognise(connection)?.product.and_then(|product| product.views.cache);
     let cache_bytes = match cache {
         Some(sql) => known(connection.query_value(sql))?,
         None => None,

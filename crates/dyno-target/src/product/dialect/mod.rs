@@ -2,6 +2,7 @@
 //! product says in its own way. Facts and texts only; whoever uses them branches on no product. One file for each of
 //! the two protocols; a product changes what it differs in.
 
+mod catalog;
 mod mysql;
 mod postgresql;
 mod standard;
@@ -10,7 +11,8 @@ use std::time::Duration;
 
 use dyno_engine::driver::BatchForm;
 
-use crate::catalog::Catalog;
+pub use catalog::{Catalog, Column, Describe, Names, Table};
+
 use crate::explain::Explain;
 
 /// The SQL that a product understands beyond what all do.

@@ -1,11 +1,10 @@
 //! MySQL's SQL.
 
-use super::{Access, Analyze, AutoIncrement, Bulk, Comments, Dialect, ForeignKeys};
-use crate::catalog::Catalog;
+use super::{Access, Analyze, AutoIncrement, Bulk, Catalog, Comments, Dialect, ForeignKeys};
 use crate::explain::{Answer, Explain, Form};
 
 impl Dialect {
-    pub(in crate::product) const MYSQL: Self = Self {
+    pub(crate) const MYSQL: Self = Self {
         bulk: Bulk::LoadLocal,
         analyze: Analyze::Table,
         auto_increment: AutoIncrement::AutoIncrement,
@@ -66,7 +65,7 @@ impl Dialect {
 }
 
 impl Bulk {
-    pub(in crate::product) const WITHOUT_LOAD_LOCAL: Self = Self::Inserts {
+    pub(crate) const WITHOUT_LOAD_LOCAL: Self = Self::Inserts {
         because: Some(
             "the server does not take LOAD DATA LOCAL (SET GLOBAL local_infile = ON would allow it)",
         ),

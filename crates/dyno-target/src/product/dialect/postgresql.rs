@@ -1,7 +1,6 @@
 //! PostgreSQL's SQL.
 
-use super::{Access, Analyze, AutoIncrement, Bulk, Comments, Dialect, ForeignKeys};
-use crate::catalog::Catalog;
+use super::{Access, Analyze, AutoIncrement, Bulk, Catalog, Comments, Dialect, ForeignKeys};
 use crate::explain::{Answer, Explain, Form};
 
 impl Dialect {

@@ -1,7 +1,6 @@
 //! SQL of the standard, on which the dialects of the products stand: nothing that a product has beyond it is taken to be there.
 
-use super::{Access, Analyze, AutoIncrement, Bulk, Comments, Dialect, ForeignKeys};
-use crate::catalog::Catalog;
+use super::{Access, Analyze, AutoIncrement, Bulk, Catalog, Comments, Dialect, ForeignKeys};
 use crate::explain::Explain;
 
 impl Dialect {

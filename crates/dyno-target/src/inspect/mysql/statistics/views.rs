@@ -1,8 +1,7 @@
 //! What is not among the status variables: waits, files and transactions, as statements of one row each.
 
 use crate::connection::{Connection, QueryError};
-use crate::inspect::known;
-use crate::product;
+use crate::inspect::{known, recognise};
 
 /// A statement of one row, and what is missing without it.
 #[derive(Debug, Clone)]
@@ -62,7 +61,7 @@ pub(super) fn candidates(
     connection: &mut Connection,
     missing: &mut Vec<String>,
 ) -> Result<Vec<StatisticsView>, QueryError> {
-    let product = product::recognise(connection)?.product;
+    let product = recognise(connection)?.product;
     let mut views: Vec<StatisticsView> = product
         .map_or(&[][..], |product| product.views.counters)
         .iter()

@@ -3,10 +3,9 @@
 use dyno_results::event::{Setting, SettingsSet};
 use dyno_results::sql_text::{Piece, Syntax, pieces};
 
-use super::named::UserStatement;
-use super::{SettingValues, inspector};
+use super::UserStatement;
 use crate::connection::{Connection, QueryError};
-use crate::product;
+use crate::inspect::{self, SettingValues, recognise};
 
 /// Words with which statements begin that set something.
 const SETS: &[&str] = &["set", "pragma", "alter"];
@@ -22,13 +21,13 @@ pub(super) fn settings_said(
     connection: &mut Connection,
     statements: &[UserStatement],
 ) -> Result<Option<SettingsSet>, QueryError> {
-    let settings = product::recognise(connection)?.durability;
+    let settings = recognise(connection)?.durability;
     let said: Vec<Said> = statements.iter().flat_map(|statement| said(&statement.sql, settings)).collect();
     if said.is_empty() {
         return Ok(None);
     }
-    let inspector = inspector(connection);
-    let of_server = super::settings(connection, "")?;
+    let inspector = inspect::inspector(connection);
+    let of_server = inspect::settings(connection, "")?;
     let mut set = SettingsSet::default();
     let judge = |rows: &[Setting], set: &mut SettingsSet| {
         let (facts, of_server) = ((inspector.facts)(&SettingValues(rows)), &of_server.facts);

@@ -1,8 +1,9 @@
 //! Recognising who speaks PostgreSQL's protocol.
 
-use super::{Dialect, Mark, Product, Recognised, on_postgres, postgresql, version};
+use super::version;
 use crate::connection::{Connection, QueryError, TextRow};
 use crate::inspect::{known, literal};
+use crate::product::{Dialect, Mark, Product, Recognised, on_postgres, postgresql};
 
 /// What is called as on PostgreSQL is taken for the same.
 fn nothing(version_text: Option<String>) -> Recognised {

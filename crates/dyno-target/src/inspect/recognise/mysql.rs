@@ -1,8 +1,9 @@
 //! Recognising who speaks MySQL's protocol.
 
-use super::{Bulk, Dialect, Mark, Recognised, mysql, on_mysql, version};
+use super::version;
 use crate::connection::{Connection, QueryError, TextRow};
 use crate::inspect::known;
+use crate::product::{Bulk, Dialect, Mark, Recognised, mysql, on_mysql};
 
 /// Whether clients may send files, or what goes for them.
 const LOCAL_INFILE: &str = "local_infile";

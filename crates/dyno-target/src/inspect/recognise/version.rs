@@ -1,6 +1,6 @@
 //! What texts of versions say: pure functions over `version()` and `@@version_comment`.
 
-use super::{Mark, Product};
+use crate::product::{Mark, Product};
 
 /// Who packages PostgreSQL as it is and says so in brackets.
 const POSTGRESQL_PACKAGERS: &[&str] = &["Debian ", "Ubuntu ", "Raspbian ", "Homebrew", "Postgres.app"];

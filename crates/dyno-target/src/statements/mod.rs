@@ -2,15 +2,17 @@
 //! name is taken for the table. So a table may be named that a statement only reads, and none that it writes is missed but
 //! through what `indirect` holds. Statements that only read, and call nothing but what the product has itself, change nothing.
 
+mod said;
+
 use std::collections::BTreeSet;
 
 use dyno_results::event;
 use dyno_results::sql_text::{Syntax, names_by_variables};
 
-use super::said::settings_said;
+use self::said::settings_said;
 use crate::catalog::{self, Names};
 use crate::connection::{Connection, QueryError};
-use crate::sql_text;
+use crate::{inspect, sql_text};
 
 /// Words with which statements begin that make tables, reach other databases, or run what is in no text.
 const MAKES_TABLES: &[&str] = &["create", "attach", "detach", "execute", "do", "call"];
@@ -58,7 +60,7 @@ pub fn changed_data(
     changing.extend(texts.filter(|sql| sets_schema(sql)));
     let Named { tables, indirect } = named(connection, &changing)?;
     let names: Vec<&str> = tables.iter().map(String::as_str).collect();
-    let data = super::data(connection, target, workload, None, &names)?;
+    let data = inspect::data(connection, target, workload, None, &names)?;
     let settings_set = settings_said(connection, statements)?;
     Ok(Some(event::Data { indirect: Some(indirect), settings_set, ..data }))
 }
