@@ -367,7 +367,7 @@ pub struct Series {
     pub workload: String,
     /// What must stand beside its figures; `None` if nothing must.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub caveat: Option<&'static str>,
+    pub caveat: Option<String>,
     /// Ids of the rungs, sorted by clients and then by rate.
     pub ladder: Vec<u32>,
     /// Ids of holds and ramps, in the order in which they ran.

@@ -497,6 +497,9 @@ pub struct Stage {
     pub kind: StageKind,
     /// The workload, `tpcb/select-only`.
     pub workload: String,
+    /// What must stand beside the figures of the workload; `None` if nothing must.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caveat: Option<String>,
     /// Clients; at the beginning, if they are ramped.
     pub clients: u32,
     /// Clients at the end; `None` if they are not ramped.
@@ -553,6 +556,7 @@ impl Default for Stage {
             series: String::new(),
             kind: StageKind::Hold,
             workload: String::new(),
+            caveat: None,
             clients: 1,
             clients_end: None,
             connections: None,

@@ -203,6 +203,7 @@ fn stage(arrival: Arrival) -> Stage {
         series: String::new(),
         kind: StageKind::Hold,
         workload: String::new(),
+        caveat: Some(String::new()),
         clients: 1,
         clients_end: Some(1),
         connections: Some(1),

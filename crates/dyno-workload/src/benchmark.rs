@@ -185,6 +185,11 @@ pub trait SeriesLoad: Send + Sync {
         None
     }
 
+    /// What must stand beside its figures; `None` where nothing must.
+    fn caveat(&self) -> Option<&'static str> {
+        None
+    }
+
     /// From how many clients on they wait for each other's rows; `None` where they do not.
     fn contention(&self) -> Option<Contention> {
         None

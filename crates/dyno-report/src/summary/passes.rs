@@ -38,7 +38,7 @@ pub(super) fn table(
     let count = counts.iter().copied().max().unwrap_or(0);
     let of = if count == 1 { "one pass".to_owned() } else { format!("median of {count} passes") };
     let clients = format::counted(u64::from(clients), "client");
-    let caveat = all.first().and_then(|series| series.caveat);
+    let caveat = all.first().and_then(|series| series.caveat.as_deref());
     let what = caveat.map(|caveat| format!("{DOT}{caveat}")).unwrap_or_default();
     sheet.paragraph(label, &format!("{heading}{DOT}{clients}{DOT}{of}{what}"), Paint::faint);
     let columns: Vec<String> = all.iter().map(|series| visible(&series.target).into_owned()).collect();

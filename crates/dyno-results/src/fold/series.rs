@@ -27,7 +27,7 @@ pub(super) fn group(stages: &[StageResult], known: Option<&Report>) -> Vec<Serie
                     phase,
                     stream,
                     workload: stage.workload.clone(),
-                    caveat: caveat(&stage.workload),
+                    caveat: stage.caveat.clone(),
                     ladder: Vec::new(),
                     holds: Vec::new(),
                     headline: None,
@@ -50,12 +50,6 @@ pub(super) fn group(stages: &[StageResult], known: Option<&Report>) -> Vec<Serie
     }
     speed_ups(&mut all);
     all
-}
-
-/// TPC's rules for work that is derived from its benchmarks.
-fn caveat(workload: &str) -> Option<&'static str> {
-    let is_derived = workload.starts_with("tpch/");
-    is_derived.then_some("derived from TPC-H, not comparable to published TPC-H results")
 }
 
 /// Sets the passes of each series beside those of the other targets.

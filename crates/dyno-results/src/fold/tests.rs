@@ -53,6 +53,22 @@ fn a_whole_run_is_told() {
 }
 
 #[test]
+fn what_must_stand_beside_a_workload_stands_beside_its_series() {
+    let told = |caveat: Option<&str>| {
+        let mut fixture = Fixture::started("2026-11-20-1");
+        fixture.play(&FixtureStage::write(StageKind::Hold, 1, &[100; 5]));
+        let stages = fixture.events.iter_mut().filter_map(|stamped| match &mut stamped.event {
+            Event::StageStarted(stage) => Some(stage),
+            _ => None,
+        });
+        stages.for_each(|stage| stage.caveat = caveat.map(str::to_owned));
+        fold(&fixture.events).series[0].caveat.clone()
+    };
+    assert_eq!(told(Some("derived")).as_deref(), Some("derived"));
+    assert_eq!(told(None), None);
+}
+
+#[test]
 fn a_stream_cut_anywhere_gives_a_report_and_all_of_it_the_same_as_at_once() {
     let events = clean_fixture().events;
     let mut fold_so_far = Fold::new();

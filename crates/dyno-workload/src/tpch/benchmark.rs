@@ -163,6 +163,11 @@ impl SeriesLoad for TpchLoad {
         self.load.workload()
     }
 
+    /// TPC's rules for work that is derived from its benchmarks.
+    fn caveat(&self) -> Option<&'static str> {
+        Some("derived from TPC-H, not comparable to published TPC-H results")
+    }
+
     fn queries(&self, seed: u64) -> Vec<NamedQuery> {
         self.load.of_first_client(seed)
     }

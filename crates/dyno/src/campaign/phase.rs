@@ -350,6 +350,7 @@ impl<'a> StreamRun<'a> {
             key: StageKey { stream: self.place, ..turn.clone() },
             series: &self.plan.name,
             workload: &self.plan.workload,
+            caveat: self.load.caveat(),
             types: &self.types,
             url,
             connections: self.plan.connections,

@@ -45,6 +45,8 @@ pub(crate) struct StageSubject<'a> {
     pub(crate) key: StageKey,
     pub(crate) series: &'a str,
     pub(crate) workload: &'a str,
+    /// As [`Stage::caveat`].
+    pub(crate) caveat: Option<&'static str>,
     pub(crate) types: &'a [String],
     pub(crate) url: &'a str,
     pub(crate) connections: Option<u32>,
@@ -376,6 +378,7 @@ pub(crate) fn announced(subject: &StageSubject<'_>, order: &StageOrder, connecte
         series: subject.series.to_owned(),
         kind: order.kind,
         workload: subject.workload.to_owned(),
+        caveat: subject.caveat.map(str::to_owned),
         clients: order.clients,
         clients_end: (order.clients_end != order.clients).then_some(order.clients_end),
         connections: subject.connections,

@@ -109,6 +109,7 @@ impl LoadDescription {
             },
             series: &self.series,
             workload: &self.workload,
+            caveat: None,
             types: &self.types,
             url: &self.url,
             connections: None,
