@@ -7,6 +7,7 @@
 
 mod definition;
 mod load;
+mod or;
 mod order;
 mod quantity;
 
@@ -15,7 +16,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use self::definition::Definition;
@@ -405,18 +406,6 @@ impl PollerChoice {
     pub fn named(name: &str) -> Option<Self> {
         [Self::Auto, Self::Epoll, Self::Uring].into_iter().find(|poller| poller.name() == name)
     }
-}
-
-/// The fields of `first`, and those of `second` that it leaves out.
-///
-/// # Errors
-/// The two together are no `T`.
-pub fn merged<T: Serialize + DeserializeOwned>(first: &T, second: &T) -> serde_json::Result<T> {
-    let (first, mut both) = (serde_json::to_value(first)?, serde_json::to_value(second)?);
-    if let (Value::Object(first), Value::Object(both)) = (first, &mut both) {
-        both.extend(first.into_iter().filter(|(_, value)| !value.is_null()));
-    }
-    serde_json::from_value(both)
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]

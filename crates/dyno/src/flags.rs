@@ -16,8 +16,6 @@ use dyno_results::spec::{
 };
 use dyno_workload::registry::{self, DataOptions, UnknownWorkload};
 use dyno_workload::scripts::SqlScript;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 pub(crate) use self::streams::{refuse_split_time, words};
 pub(crate) use self::targets::{split_name, targets_in_file};
@@ -167,7 +165,7 @@ impl Flags {
                 phase.streams.push(StreamSpec::default());
             }
             phase.together &= !alone;
-            *phase = merged(&self.phase, phase)?;
+            *phase = self.phase.clone().or(std::mem::take(phase));
             if !self.stream.is_empty() {
                 streams::refuse_without_effect(&self.load.load, &phase.streams)?;
             }
@@ -176,8 +174,8 @@ impl Flags {
                 let options = StreamSpec { load, ..self.options_for(stream) };
                 // What is said of one stream goes before what is said of all.
                 *stream = match self.stream.is_empty() {
-                    true => over(&options, stream)?,
-                    false => over(stream, &options)?,
+                    true => over(&options, stream),
+                    false => over(stream, &options),
                 };
                 if named_targets {
                     let names: Vec<&str> = spec
@@ -196,7 +194,7 @@ impl Flags {
                 }
             }
         }
-        merged(&self.run, &spec)
+        Ok(self.run.or(spec))
     }
 
     /// What the options say of a stream beside its load: of several, values of variables only of one that can have some.
@@ -229,7 +227,7 @@ impl Flags {
                 vec![TargetSpec { embedded: Some(self.embedded.clone()), ..TargetSpec::default() }];
         } else {
             for target in spec.targets.iter_mut().filter(|target| is_embedded(target)) {
-                target.embedded = Some(merged(&self.embedded, &target.embedded.take().unwrap_or_default())?);
+                target.embedded = Some(self.embedded.clone().or(target.embedded.take().unwrap_or_default()));
             }
         }
         for target in spec.targets.iter_mut().filter(|target| target.name.is_empty()) {
@@ -327,23 +325,17 @@ impl Flags {
 }
 
 /// A stream with what goes before what it says.
-fn over(first: &StreamSpec, second: &StreamSpec) -> Result<StreamSpec, Failure> {
+fn over(first: &StreamSpec, second: &StreamSpec) -> StreamSpec {
     let load = first.load.clone();
     let opens = load.course(false, false).is_ok_and(|course| course.is_open());
     let connections = second.connections.filter(|_| !opens);
     // Another load is one for all systems.
     let systems = if load == LoadSpec::default() { second.systems.clone() } else { BTreeMap::new() };
-    let below = StreamSpec { load: LoadSpec::default(), connections, systems, ..second.clone() };
+    let below = StreamSpec { connections, systems, ..second.clone() };
     let is_said = |other: &Definition| first.define.iter().any(|said| said.name == other.name);
     let defined = second.define.iter().filter(|other| !is_said(other)).chain(&first.define);
     let define = defined.cloned().collect();
-    let above = StreamSpec { load: LoadSpec::default(), define, ..first.clone() };
-    Ok(StreamSpec { load: load.or(second.load.clone()), ..merged(&above, &below)? })
-}
-
-/// The fields of `first`, and those of `second` that it leaves out.
-fn merged<T: Serialize + DeserializeOwned>(first: &T, second: &T) -> Result<T, Failure> {
-    spec::merged(first, second).map_err(|error| Failure::wrong(error.to_string()))
+    StreamSpec { define, ..first.clone() }.or(below)
 }
 
 /// What a name before the options stands for.

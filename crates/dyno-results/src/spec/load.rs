@@ -174,22 +174,46 @@ impl LoadSpec {
         }
     }
 
-    /// The course that this stands for; `quick` shortens what is not said. `beside` others at the same time, a load without
-    /// an end of its own lasts as long as they do.
+    /// The same with what is left open decided, as far as that does not depend on the target; `quick` shortens what is not said.
+    /// `beside` others at the same time, a load without an end of its own lasts as long as they do. Resolved again, it is the same.
+    ///
+    /// # Errors
+    /// What cannot hold at once, with what would.
+    pub fn resolved(&self, quick: bool, beside: bool) -> Result<Self, String> {
+        self.refuse_contradictions()?;
+        let usual = |short, long| Some(Time(Duration::from_millis(if quick { short } else { long })));
+        let mut load = self.clone();
+        load.think_time = load.think_time.filter(|time| !time.0.is_zero());
+        if self.is_open() {
+            load.arrivals.get_or_insert(Distribution::Poisson);
+        }
+        if self.ramp.is_some() {
+            load.step = load.step.or(usual(2000, 10_000));
+        } else if self.is_single() || (beside && self.is_steady()) {
+            let changes =
+                matches!(self.clients, Some(Clients::Ramp { .. })) || self.rate.is_some_and(Rate::is_ramp);
+            if self.transactions.is_none() && (!beside || changes) {
+                load.duration.get_or_insert(Time(DURATION_DEFAULT));
+            }
+        } else {
+            load.clients.get_or_insert(Clients::Auto);
+            load.step = load.step.or(usual(1500, 5000));
+            load.hold = load.hold.or(usual(3000, 20_000));
+        }
+        Ok(load)
+    }
+
+    /// The course that this stands for, once it is [resolved](Self::resolved).
     ///
     /// # Errors
     /// What cannot hold at once, with what would.
     pub fn course(&self, quick: bool, beside: bool) -> Result<Course, String> {
-        self.refuse_contradictions()?;
-        if let Some(steps) = self.ramp {
-            return self.ramp(steps, quick).map(Course::Ramp);
+        let load = self.resolved(quick, beside)?;
+        match load.ramp {
+            Some(steps) => load.ramp(steps).map(Course::Ramp),
+            None if load.is_single() || load.step.is_none() => load.fixed(),
+            None => load.ladder(quick),
         }
-        let is_single = self.duration.is_some()
-            || self.transactions.is_some()
-            || self.rate.is_some()
-            || matches!(self.clients, Some(Clients::Ramp { .. }))
-            || (beside && self.is_steady());
-        if is_single { self.fixed(beside) } else { self.ladder(quick) }
     }
 
     /// One client that does so many transactions.
@@ -198,20 +222,18 @@ impl LoadSpec {
         Self { clients, transactions: Some(transactions), ..Self::default() }
     }
 
-    /// The course of stages that are passes of so many transactions, unless this says otherwise: each for one client.
-    ///
-    /// # Errors
-    /// As [`Self::course`].
-    pub fn course_of_passes(&self, pass: u64, quick: bool, beside: bool) -> Result<Course, String> {
+    /// The load of stages that are passes of so many transactions, unless this says otherwise: each for one client.
+    #[must_use]
+    pub fn of_passes(self, pass: u64) -> Self {
         if self.duration.is_some()
             || self.transactions.is_some()
             || self.rate.is_some()
             || self.ramp.is_some()
         {
-            return self.course(quick, beside);
+            return self;
         }
-        let clients = self.clients.clone().or(Some(Clients::Ladder(vec![1])));
-        Self { clients, transactions: Some(pass), ..self.clone() }.course(quick, beside)
+        let clients = self.clients.or(Some(Clients::Ladder(vec![1])));
+        Self { clients, transactions: Some(pass), ..self }
     }
 
     /// The same without what says how it changes and when it ends.
@@ -234,54 +256,28 @@ impl LoadSpec {
         one && self.step.is_none() && self.hold.is_none()
     }
 
-    /// The load of a course. Read again, it is the same course.
-    pub fn of(course: &Course) -> Self {
-        let pause = |time: &Duration| (!time.is_zero()).then_some(Time(*time));
-        match course {
-            Course::Ladder { rungs, step, hold, think_time } => Self {
-                clients: Some(match rungs {
-                    Rungs::Automatic { .. } => Clients::Auto,
-                    Rungs::Listed(rungs) => Clients::Ladder(rungs.clone()),
-                }),
-                step: Some(Time(*step)),
-                hold: Some(Time(*hold)),
-                think_time: pause(think_time),
-                ..Self::default()
-            },
-            Course::Ramp(ramp) => Self {
-                ramp: Some(ramp.steps),
-                to_the_end: ramp.to_the_end,
-                step: Some(Time(ramp.step)),
-                hold: ramp.hold.map(Time),
-                think_time: pause(&ramp.think_time),
-                clients: ramp.clients.map(|clients| Clients::Ladder(vec![clients])),
-                arrivals: (ramp.steps.of == Quantity::RatePerS).then_some(ramp.distribution),
-                ..Self::default()
-            },
-            Course::Fixed { clients, clients_end, arrivals, end } => {
-                let clients = clients.map(|start| match clients_end {
-                    Some(end) => Clients::Ramp { start, end: *end },
-                    None => Clients::Ladder(vec![start]),
-                });
-                let load = match end {
-                    End::Duration(duration) => Self { duration: Some(Time(*duration)), ..Self::default() },
-                    End::TransactionsPerClient(count) => {
-                        Self { transactions: Some(*count), ..Self::default() }
-                    }
-                    End::WithOthers => Self::default(),
-                };
-                match *arrivals {
-                    Arrivals::Closed { think_time } => {
-                        Self { clients, think_time: pause(&think_time), ..load }
-                    }
-                    Arrivals::Open { rate_per_s, rate_end_per_s, distribution } => Self {
-                        clients,
-                        rate: Some(Rate { start_per_s: rate_per_s, end_per_s: rate_end_per_s }),
-                        arrivals: Some(distribution),
-                        ..load
-                    },
-                }
-            }
+    /// Whether it is one stage by what it says itself.
+    fn is_single(&self) -> bool {
+        self.duration.is_some()
+            || self.transactions.is_some()
+            || self.rate.is_some()
+            || matches!(self.clients, Some(Clients::Ramp { .. }))
+    }
+
+    /// Whether its rate says when transactions begin.
+    pub fn is_open(&self) -> bool {
+        self.rate.is_some() || self.ramp.is_some_and(|ramp| ramp.of == Quantity::RatePerS)
+    }
+
+    /// Whether it lasts as long as the loads beside it, once it is resolved.
+    pub fn ends_with_others(&self) -> bool {
+        self.ramp.is_none() && self.step.is_none() && self.duration.is_none() && self.transactions.is_none()
+    }
+
+    /// Gives one that would end with others an end of its own.
+    pub fn end_by_itself(&mut self) {
+        if self.ends_with_others() {
+            self.duration = Some(Time(DURATION_DEFAULT));
         }
     }
 
@@ -326,7 +322,7 @@ impl LoadSpec {
         }
     }
 
-    fn ramp(&self, steps: Steps, quick: bool) -> Result<Ramp, String> {
+    fn ramp(&self, steps: Steps) -> Result<Ramp, String> {
         let clients = match &self.clients {
             None => None,
             Some(Clients::Ladder(rungs)) if rungs.len() == 1 => rungs.first().copied(),
@@ -334,11 +330,7 @@ impl LoadSpec {
         };
         Ok(Ramp {
             steps,
-            step: long_enough(self.step, "--step")?.unwrap_or(Duration::from_secs(if quick {
-                2
-            } else {
-                10
-            })),
+            step: long_enough(self.step, "--step")?.unwrap_or_default(),
             hold: long_enough(self.hold, "--hold")?,
             to_the_end: self.to_the_end,
             think_time: self.think_time(),
@@ -348,19 +340,18 @@ impl LoadSpec {
     }
 
     fn ladder(&self, quick: bool) -> Result<Course, String> {
-        let ms = |short, long| Duration::from_millis(if quick { short } else { long });
         Ok(Course::Ladder {
             rungs: match &self.clients {
                 Some(Clients::Ladder(rungs)) => Rungs::Listed(rungs.clone()),
                 _ => Rungs::Automatic { factor: if quick { 4 } else { 2 }, max: AUTOMATIC_CLIENTS_MAX },
             },
-            step: long_enough(self.step, "--step")?.unwrap_or(ms(1500, 5000)),
-            hold: long_enough(self.hold, "--hold")?.unwrap_or(ms(3000, 20_000)),
+            step: long_enough(self.step, "--step")?.unwrap_or_default(),
+            hold: long_enough(self.hold, "--hold")?.unwrap_or_default(),
             think_time: self.think_time(),
         })
     }
 
-    fn fixed(&self, beside: bool) -> Result<Course, String> {
+    fn fixed(&self) -> Result<Course, String> {
         if self.step.is_some() || self.hold.is_some() {
             return Err(
                 "--step and --hold belong to a ladder or a --ramp in steps, and --duration, --transactions, \
@@ -382,14 +373,10 @@ impl LoadSpec {
             return Err("--transactions must be at least 1".to_owned());
         }
         let duration = long_enough(self.duration, "--duration")?;
-        let end = match self.transactions {
-            Some(count) => End::TransactionsPerClient(count),
-            None => match duration {
-                None if beside && clients_end.is_none() && !self.rate.is_some_and(Rate::is_ramp) => {
-                    End::WithOthers
-                }
-                duration => End::Duration(duration.unwrap_or(DURATION_DEFAULT)),
-            },
+        let end = match (self.transactions, duration) {
+            (Some(count), _) => End::TransactionsPerClient(count),
+            (None, Some(duration)) => End::Duration(duration),
+            (None, None) => End::WithOthers,
         };
         let arrivals = match self.rate {
             None => Arrivals::Closed { think_time: self.think_time() },
@@ -449,13 +436,6 @@ impl Course {
         matches!(self, Self::Fixed { end: End::WithOthers, .. })
     }
 
-    /// Gives one that would end with others an end of its own.
-    pub fn end_by_itself(&mut self) {
-        if let Self::Fixed { end: end @ End::WithOthers, .. } = self {
-            *end = End::Duration(DURATION_DEFAULT);
-        }
-    }
-
     /// Whether its rate says when transactions begin.
     pub fn is_open(&self) -> bool {
         match self {
@@ -489,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn a_course_is_written_as_the_load_that_it_was_read_from() {
+    fn a_load_that_was_resolved_is_the_same_when_it_is_read_again() {
         for text in [
             "",
             "clients=1,2,4 step=30s think-time=50ms",
@@ -500,14 +480,36 @@ mod tests {
             "ramp=1..200+10 hold=1m to-the-end=true",
             "ramp=100/s..5000/s clients=32",
         ] {
-            for quick in [false, true] {
-                let course = load(text).course(quick, false).unwrap();
-                let written = LoadSpec::of(&course);
-                assert_eq!(written.course(quick, false).unwrap(), course, "{text}");
-                let read = serde_json::from_value(serde_json::to_value(&written).unwrap()).unwrap();
-                assert_eq!(written, read, "{text}");
+            for (quick, beside) in [(false, false), (true, false), (false, true), (true, true)] {
+                let resolved = load(text).resolved(quick, beside).unwrap();
+                assert_eq!(resolved.resolved(quick, beside).as_ref(), Ok(&resolved), "{text}");
+                let course = load(text).course(quick, beside).unwrap();
+                assert_eq!(resolved.course(quick, beside).as_ref(), Ok(&course), "{text}");
+                assert_eq!(resolved.ends_with_others(), course.ends_with_others(), "{text}");
+                assert_eq!(resolved.is_open(), course.is_open(), "{text}");
+                let read = serde_json::from_value(serde_json::to_value(&resolved).unwrap()).unwrap();
+                assert_eq!(resolved, read, "{text}");
             }
         }
+    }
+
+    #[test]
+    fn what_is_left_open_is_decided() {
+        for (text, quick, beside, resolved) in [
+            ("", false, false, "clients=auto step=5s hold=20s"),
+            ("think-time=0s", true, false, "clients=auto step=1500ms hold=3s"),
+            ("clients=8", false, true, "clients=8"),
+            ("clients=1..8", false, true, "clients=1..8 duration=30s"),
+            ("rate=5/s", false, false, "rate=5/s arrivals=poisson duration=30s"),
+            ("rate=5/s", false, true, "rate=5/s arrivals=poisson"),
+            ("transactions=5", false, true, "transactions=5"),
+            ("ramp=1/s..9/s", true, true, "ramp=1/s..9/s arrivals=poisson step=2s"),
+        ] {
+            assert_eq!(load(text).resolved(quick, beside), Ok(load(resolved)), "{text}");
+        }
+        let mut accompanies = load("clients=8").resolved(false, true).unwrap();
+        accompanies.end_by_itself();
+        assert_eq!(accompanies, load("clients=8 duration=30s"));
     }
 
     #[test]

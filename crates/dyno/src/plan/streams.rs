@@ -30,6 +30,9 @@ const TIME_LIMIT_MIN: Duration = Duration::from_millis(100);
 /// Most connections that clients may share.
 const CONNECTIONS_MAX: u32 = 100_000;
 
+/// The loads of a stream, by system.
+type Loads = BTreeMap<String, LoadSpec>;
+
 /// Decides what the phases leave open, and writes it there.
 pub(super) fn resolve(spec: &mut RunSpec, systems: &[SystemPlan]) -> Result<Vec<PhasePlan>, Failure> {
     let names: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
@@ -197,10 +200,12 @@ impl PhasePlan {
             .streams
             .iter_mut()
             .map(|stream| StreamPlan::resolve(stream, offered, systems, (quick, beside, several)));
-        let mut streams = streams.collect::<Result<Vec<_>, _>>()?;
-        end_somewhere(&mut streams, systems, phase.together);
-        for (stream, plan) in phase.streams.iter_mut().zip(&streams) {
-            plan.write_courses(stream);
+        let (mut streams, mut loads): (Vec<_>, Vec<_>) =
+            streams.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
+        end_somewhere(&mut loads, systems, phase.together);
+        for ((stream, plan), loads) in phase.streams.iter_mut().zip(&mut streams).zip(loads) {
+            plan.courses = courses(&loads, quick, beside)?;
+            write_loads(stream, loads);
         }
         let holds = |course: &Course| course.has_hold() && !course.ends_with_others();
         if streams.iter().flat_map(StreamPlan::courses).any(holds) {
@@ -227,18 +232,33 @@ impl PhasePlan {
 }
 
 /// Where no load that runs at a time has an end of its own, all get one.
-fn end_somewhere(streams: &mut [StreamPlan], systems: &[&str], together: bool) {
+fn end_somewhere(streams: &mut [Loads], systems: &[&str], together: bool) {
     let at_a_time: Vec<Vec<&str>> =
         if together { vec![systems.to_vec()] } else { systems.iter().map(|system| vec![*system]).collect() };
     for systems in at_a_time {
         let is_one = |name: &String| systems.contains(&name.as_str());
-        let mut courses: Vec<&mut Course> = streams
-            .iter_mut()
-            .flat_map(|stream| stream.courses.iter_mut())
-            .filter_map(|(name, course)| is_one(name).then_some(course))
-            .collect();
-        if courses.iter().all(|course| course.ends_with_others()) {
-            courses.iter_mut().for_each(|course| course.end_by_itself());
+        let mut loads: Vec<&mut LoadSpec> =
+            streams.iter_mut().flatten().filter_map(|(name, load)| is_one(name).then_some(load)).collect();
+        if loads.iter().all(|load| load.ends_with_others()) {
+            loads.iter_mut().for_each(|load| load.end_by_itself());
+        }
+    }
+}
+
+fn courses(loads: &Loads, quick: bool, beside: bool) -> Result<BTreeMap<String, Course>, Failure> {
+    let of = |(system, load): (&String, &LoadSpec)| Ok((system.clone(), load.course(quick, beside)?));
+    loads.iter().map(of).collect::<Result<_, String>>().map_err(Failure::wrong)
+}
+
+/// Writes the loads as they were decided: one for all, and those of the systems on which it is another.
+fn write_loads(stream: &mut StreamSpec, loads: Loads) {
+    let common = loads.iter().find(|(name, _)| !stream.systems.contains_key(*name));
+    if let Some((_, load)) = common {
+        stream.load = load.clone();
+    }
+    for (name, load) in loads {
+        if load != stream.load || stream.systems.contains_key(&name) {
+            stream.systems.insert(name, load);
         }
     }
 }
@@ -250,7 +270,7 @@ impl StreamPlan {
         offered: &Offered,
         systems: &[&str],
         (quick, beside, several): (bool, bool, bool),
-    ) -> Result<Self, Failure> {
+    ) -> Result<(Self, Loads), Failure> {
         let workload = stream.workload.clone().unwrap_or_default();
         let (source, usual) = source(stream, &workload, offered)?;
         let (pass, fixed) = match &source {
@@ -267,7 +287,7 @@ impl StreamPlan {
             let what = format!("{option} is for queries that are run in passes, and {workload} is none");
             return Err(Failure::wrong(what));
         }
-        let mut courses = BTreeMap::new();
+        let mut loads = Loads::new();
         for system in systems {
             let load = match stream.systems.get(*system) {
                 // Steps are of the others, beside which it stays as it is.
@@ -277,13 +297,14 @@ impl StreamPlan {
                 Some(own) => own.clone().or(stream.load.clone()),
                 None => stream.load.clone(),
             };
-            let course = match (pass, fixed) {
-                (_, Some(transactions)) => LoadSpec::of_one_client(transactions).course(quick, beside),
-                (Some(pass), None) => load.course_of_passes(pass, quick, beside),
-                (None, None) => load.course(quick, beside),
+            let load = match (pass, fixed) {
+                (_, Some(transactions)) => LoadSpec::of_one_client(transactions),
+                (Some(pass), None) => load.of_passes(pass),
+                (None, None) => load,
             };
-            courses.insert((*system).to_owned(), course.map_err(Failure::wrong)?);
+            loads.insert((*system).to_owned(), load.resolved(quick, beside).map_err(Failure::wrong)?);
         }
+        let courses = courses(&loads, quick, beside)?;
         let connections = within("--connections", stream.connections, CONNECTIONS_MAX)?;
         if connections.is_some() && courses.values().any(Course::is_open) {
             let what = "--connections is for clients that share them, and the clients of an open loop (a rate) are its \
@@ -313,7 +334,7 @@ impl StreamPlan {
         if let LoadSource::Script(script) = &source {
             script.check(protocol).map_err(|error| Failure::wrong(error.to_string()))?;
         }
-        Ok(Self {
+        let plan = Self {
             name,
             workload,
             source,
@@ -328,21 +349,8 @@ impl StreamPlan {
             plans: stream.plans.unwrap_or(Plans::None),
             connections,
             courses,
-        })
-    }
-
-    /// Writes the loads as they were decided: one for all, and those of the systems on which it is another.
-    fn write_courses(&self, stream: &mut StreamSpec) {
-        let common = self.courses.iter().find(|(name, _)| !stream.systems.contains_key(*name));
-        if let Some((_, course)) = common {
-            stream.load = LoadSpec::of(course);
-        }
-        for (name, course) in &self.courses {
-            let load = LoadSpec::of(course);
-            if load != stream.load || stream.systems.contains_key(name) {
-                stream.systems.insert(name.clone(), load);
-            }
-        }
+        };
+        Ok((plan, loads))
     }
 
     /// The load on a system.
