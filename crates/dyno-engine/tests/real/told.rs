@@ -37,6 +37,8 @@ struct Told {
 /// Each client sends one statement a transaction and keeps the rows.
 struct One {
     sql: &'static str,
+    /// What all clients but the first send, if that is something else.
+    others: Option<&'static str>,
     reaction: Reaction,
     /// Gives up by itself in its third transaction.
     aborts: bool,
@@ -49,6 +51,7 @@ impl One {
     fn new(sql: &'static str) -> Self {
         Self {
             sql,
+            others: None,
             reaction: Reaction::Fail,
             aborts: false,
             told: Arc::default(),
@@ -71,10 +74,10 @@ impl Workload for One {
         Some(StatementId(0))
     }
 
-    fn client(&self, _identity: ClientIdentity, _seed: u64) -> Box<dyn Client> {
+    fn client(&self, identity: ClientIdentity, _seed: u64) -> Box<dyn Client> {
         let told = Arc::clone(&self.told);
         Box::new(OneClient {
-            sql: self.sql,
+            sql: self.others.filter(|_| identity.id > 0).unwrap_or(self.sql),
             reaction: self.reaction,
             aborts: self.aborts,
             told,
@@ -182,26 +185,29 @@ fn rows_reach_the_client_that_asked_for_them() {
     assert_eq!(told.ended_well, [1; 10]);
 }
 
-/// The last row waits for a lock until the first was seen.
+/// The last row waits for a lock until the time of the first was noted: the load thread has done that when another client of it,
+/// which waits until the first row was seen, has had its answer.
 #[test]
 fn the_first_row_has_a_time_of_its_own() {
     let Some(database) = database("") else { return };
     // So long that the server sends the first of them for the second.
     let rows = "select repeat('x', 100000) from generate_series(1, 2) union all select 'y' from pg_advisory_xact_lock(7)";
-    let workload = One::new(rows);
-    let seen = Arc::clone(&workload.told);
-    let held = Held::begin(database.client(), "SELECT pg_advisory_xact_lock(7)");
+    let workload = One { others: Some("select pg_advisory_xact_lock(8)"), ..One::new(rows) };
+    let told = Arc::clone(&workload.told);
+    let held =
+        [7, 8].map(|lock| Held::begin(database.client(), &format!("SELECT pg_advisory_xact_lock({lock})")));
     let released = std::thread::spawn(move || {
-        wait_until("the first row", || !seen.lock().unwrap().values.is_empty());
-        // The load thread notes its time behind that.
-        std::thread::sleep(Duration::from_millis(300));
+        let [of_last_row, of_other] = held;
+        wait_until("the first row", || !told.lock().unwrap().values.is_empty());
+        of_other.end();
+        wait_until("the other client", || !told.lock().unwrap().ended_well.is_empty());
         let released_ns = now_ns();
-        held.end();
+        of_last_row.end();
         released_ns
     });
-    let (seen, told) = ran(&database, workload, config(), &times(1, 1));
-    assert_eq!(seen.done(), 1);
-    let [first_ns] = told.first_rows_ns[..] else { panic!("{:?}", told.first_rows_ns) };
+    let (seen, told) = ran(&database, workload, config(), &times(2, 1));
+    assert_eq!(seen.done(), 2);
+    let [_, first_ns] = told.first_rows_ns[..] else { panic!("{:?}", told.first_rows_ns) };
     assert!(first_ns <= released.join().unwrap());
 }
 
