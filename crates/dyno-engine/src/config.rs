@@ -71,7 +71,7 @@ pub struct EngineConfig {
     /// Clients are dealt in turn to the endpoint that the engine is started with and to these, which speak the same
     /// protocol.
     pub further_endpoints: Vec<Endpoint>,
-    /// How the load threads wait for their sockets; `None`: as [`POLLER_VARIABLE`](crate::engine::POLLER_VARIABLE) says, else as
+    /// How the load threads wait for their sockets; `None`: as the environment variable `DYNO_POLLER` says, else as
     /// dyno thinks best.
     pub poller: Option<PollerChoice>,
     /// Ask for real-time priority for the threads of an open load, so that they keep its schedule.
@@ -125,6 +125,11 @@ pub(crate) struct Share {
 impl Share {
     pub(crate) fn new(thread: u32, config: &EngineConfig) -> Self {
         Self { segment: config.segment, thread, threads: config.threads, blocks: config.clients_in_blocks }
+    }
+
+    /// What all threads of the generator have together.
+    pub(crate) fn of_all_threads(config: &EngineConfig) -> Self {
+        Self { threads: 1, ..Self::new(0, config) }
     }
 
     /// A number that no other thread of any generator has, below that of [all threads](Self::of_threads) where all generators have

@@ -36,7 +36,7 @@ const END_LOOK: Duration = Duration::from_millis(1);
 const ASK_EVERY: Duration = Duration::from_secs(1);
 const QUERY_LONG: Duration = Duration::from_secs(3);
 /// Says which poller is asked for where the configuration does not.
-pub const POLLER_VARIABLE: &str = "DYNO_POLLER";
+const POLLER_VARIABLE: &str = "DYNO_POLLER";
 /// From the order to start until the start, so that every thread has it in time.
 pub const START_DELAY: Duration = Duration::from_millis(2);
 /// Connections of a thread on average from which `auto` uses io_uring. A thread with few has few requests that could leave together
@@ -311,8 +311,7 @@ impl Engine {
 
     /// The arrivals of an open load whose clients have a thread each.
     fn shared_arrivals(&self, plan: &StageOrder, start_ns: u64) -> Option<Arc<Mutex<SharedArrivals>>> {
-        let config = EngineConfig { threads: 1, ..(*self.shared.config).clone() };
-        let share = Share::new(0, &config);
+        let share = Share::of_all_threads(&self.shared.config);
         let schedule = Schedule::new(plan, start_ns, &share, self.shared.gaps(plan, &share))?;
         Some(Arc::new(Mutex::new(SharedArrivals::new(schedule))))
     }
