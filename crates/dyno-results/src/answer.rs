@@ -56,7 +56,7 @@ pub struct QueryAnswer {
     /// Over all rows but the numbers of `columns`, whatever their order; in hexadecimal.
     pub digest: String,
     /// How `digest` and `columns` are computed: see [`Digest::form`].
-    #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
+    #[serde(default, skip_serializing_if = "crate::defaults::is_default")]
     pub digest_form: u32,
     /// Over the numbers of each column some of whose first rows have a point or an exponent; `None` for the others. `None` in
     /// runs of earlier versions: their digest is another, and numbers in their rows may have at most two digits behind the point.
@@ -82,7 +82,7 @@ pub struct QueryAnswer {
     /// `None` where there is none for this text and data.
     pub validated: Option<bool>,
     /// The one that is known was recorded by an earlier run.
-    #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
+    #[serde(default, skip_serializing_if = "crate::defaults::is_default")]
     pub recorded: bool,
     /// In what it differs from that.
     pub wrong: Option<String>,

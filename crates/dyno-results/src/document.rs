@@ -594,7 +594,7 @@ pub struct StageResult {
     /// Arrivals of an open load that were skipped because they were later than the latency limit (`dyno pgbench -L`).
     pub skipped: u64,
     /// Seconds of which not all generators told: what they did is in the totals, and no rate is of them. Left out if 0.
-    #[serde(skip_serializing_if = "crate::finding::is_zero")]
+    #[serde(skip_serializing_if = "crate::defaults::is_default")]
     pub incomplete_seconds: u32,
     /// Queries of a pass under way that have run for three seconds or more, the longest first; left out if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]

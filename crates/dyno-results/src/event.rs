@@ -453,16 +453,16 @@ pub struct StageKey {
     #[serde(rename = "target")]
     pub system: String,
     /// The position of the phase in the run, from 0; left out if 0.
-    #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
+    #[serde(default, skip_serializing_if = "crate::defaults::is_default")]
     pub phase: u32,
     /// 0 for the warm-up and for a ladder or ramp in steps; 1, 2, … for what is repeated after them. Left out if 0.
-    #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
+    #[serde(default, skip_serializing_if = "crate::defaults::is_default")]
     pub round: u32,
     /// The position within the round, from 0: of the warm-up and of each rung. Left out if 0.
-    #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
+    #[serde(default, skip_serializing_if = "crate::defaults::is_default")]
     pub step: u32,
     /// The position of the stream in its phase, from 0; left out if 0.
-    #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
+    #[serde(default, skip_serializing_if = "crate::defaults::is_default")]
     pub stream: u32,
 }
 
@@ -529,13 +529,13 @@ pub struct Stage {
     pub contended_rows: Option<u32>,
     /// Whether it is a pass of each client over all queries of the workload, each of which is a transaction type; left out if
     /// false.
-    #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
+    #[serde(default, skip_serializing_if = "crate::defaults::is_default")]
     pub pass: bool,
     /// Whether each transaction is a query of a query set, in passes or not; left out if false.
-    #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
+    #[serde(default, skip_serializing_if = "crate::defaults::is_default")]
     pub query_set: bool,
     /// Whether it is fixed work of one client, whatever load is asked for; left out if false.
-    #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
+    #[serde(default, skip_serializing_if = "crate::defaults::is_default")]
     pub fixed: bool,
     /// Whether it is known of the statements that they change nothing; `None` if dyno does not know the statements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -627,7 +627,7 @@ pub struct Interval {
     pub index: u32,
     /// The process or machine that produced the load; 0 is the one that writes the run. Each of a stage's
     /// [`Stage::generators`] has an interval of its own for each second of the stage.
-    #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
+    #[serde(default, skip_serializing_if = "crate::defaults::is_default")]
     pub generator: u32,
     /// Nanoseconds since the stage started.
     pub start_ns: u64,
@@ -880,7 +880,7 @@ pub struct NotDone {
     /// A step of the preparation (`tables`, `keys`), or a series (`tpcb`).
     pub what: String,
     /// Whether it is a series; left out if false.
-    #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
+    #[serde(default, skip_serializing_if = "crate::defaults::is_default")]
     pub series: bool,
     /// What the server said.
     pub said: String,
@@ -951,7 +951,7 @@ pub struct Finished {
     /// Why it ended early.
     pub reason: Option<String>,
     /// Targets were lost, and the others did all that was asked for.
-    #[serde(default, skip_serializing_if = "crate::finding::is_zero")]
+    #[serde(default, skip_serializing_if = "crate::defaults::is_default")]
     pub targets_lost: bool,
     pub seconds: f64,
 }

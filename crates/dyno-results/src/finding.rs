@@ -7,11 +7,6 @@ use serde::{Deserialize, Serialize};
 
 pub use self::facts::{Fact, FactUnit, FactValue, Facts};
 
-/// Whether a number is left out when it is written.
-pub(crate) fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
-    *number == T::default()
-}
-
 /// How much a finding weighs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -124,7 +119,7 @@ pub struct Finding {
     /// What to do about it, for a reader.
     pub advice: String,
     /// Which advice it is: findings of one code and severity have the same if this is the same. `None` if it is 0.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::defaults::is_default")]
     pub remedy: u32,
 }
 

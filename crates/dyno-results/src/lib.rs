@@ -5,6 +5,7 @@
 pub mod answer;
 pub mod comparison;
 pub mod decimate;
+mod defaults;
 pub mod document;
 mod estimate;
 pub mod event;

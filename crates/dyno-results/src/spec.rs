@@ -68,22 +68,22 @@ pub struct RunSpec {
 
     /// Bring the data of all targets to as many rows as the largest has, where earlier loads have added different numbers
     #[arg(long, help_heading = "Workload")]
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "crate::defaults::is_default")]
     pub top_up: bool,
 
     /// Do not verify that the tables have all their rows before the load, and every acknowledged commit after it
     #[arg(long, help_heading = "Workload")]
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "crate::defaults::is_default")]
     pub no_verify: bool,
 
     /// Do not read host and database during the load: their use of resources stays unknown
     #[arg(long, help_heading = "Load")]
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "crate::defaults::is_default")]
     pub no_telemetry: bool,
 
     /// A rough answer in under thirty seconds: small data, short stages
     #[arg(long, help_heading = "Load")]
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "crate::defaults::is_default")]
     pub quick: bool,
 
     /// Threads of the load generator [default: half the processors if the server shares them, else all]
@@ -94,7 +94,7 @@ pub struct RunSpec {
     /// Real-time priority for the load threads of an open loop (--rate), if the system allows it: for a driver on a
     /// host of its own
     #[arg(long, help_heading = "Load")]
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "crate::defaults::is_default")]
     pub realtime: bool,
 
     /// How the load threads wait for their connections [default: auto, else the environment variable DYNO_POLLER]
@@ -229,12 +229,12 @@ pub struct PhaseSpec {
 
     /// Load several targets at the same time instead of in turn: for servers on different hosts
     #[arg(long, help_heading = "Target")]
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "crate::defaults::is_default")]
     pub together: bool,
 
     /// Drop what is cached before each series and each pass: a server of dyno's own is restarted
     #[arg(long, help_heading = "Target")]
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "crate::defaults::is_default")]
     pub cold: bool,
 
     /// The loads
@@ -406,9 +406,4 @@ impl PollerChoice {
     pub fn named(name: &str) -> Option<Self> {
         [Self::Auto, Self::Epoll, Self::Uring].into_iter().find(|poller| poller.name() == name)
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-fn is_false(value: &bool) -> bool {
-    !value
 }

@@ -13,7 +13,7 @@ pub struct Timeline<'a> {
     /// The name of the system.
     pub target: Cow<'a, str>,
     /// The position of the stream in its phase; left out if 0. The telemetry of the target is with its first stream.
-    #[serde(skip_serializing_if = "crate::finding::is_zero")]
+    #[serde(skip_serializing_if = "crate::defaults::is_default")]
     pub stream: u32,
     /// The load, by interval.
     pub load: Cow<'a, LoadColumns>,

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::seconds::{Second, Seconds};
 use super::sums::{StageLevels, StageSums};
+use crate::defaults::is_default;
 use crate::document::{Estimate, Percentiles, QueryResult, StageResult, Totals, TypeResult};
 use crate::event::{Interval, Pool, Queries, RunningQuery, Stage, StageFinished, StageKind, TypeInterval};
-use crate::finding::is_zero;
 use crate::latency::{self, Latency};
 use crate::statistics::throughput::{self, Slice};
 
@@ -49,9 +49,9 @@ pub(super) struct Sums {
     /// Those of the drain included.
     skipped: u64,
     /// Seconds of which not all generators have told, and what ended well in them.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     incomplete_seconds: u32,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     done_in_incomplete: u64,
     last: StageLevels,
     /// The drain left out; `None` until an interval tells of one.

@@ -6,7 +6,6 @@ use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::is_false;
 use super::quantity::{Clients, Quantity, Rate, Steps, Time};
 
 /// Duration of an open or ramped stage where none is named.
@@ -43,7 +42,7 @@ pub struct LoadSpec {
 
     /// Continue a ramp to its limit, even after the target is saturated
     #[arg(long)]
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "crate::defaults::is_default")]
     pub to_the_end: bool,
 
     /// Duration of each rung of a ladder [default: 5s], or of each step of a ramp [default: 10s]

@@ -1,10 +1,11 @@
 //! What is said first goes before what is said second: options before a file, a stream's own before what is said of all.
 
 use super::{EmbeddedSpec, PhaseSpec, RunSpec, StreamSpec};
+use crate::defaults::is_default;
 
 /// What was said first; a default stands for nothing.
 fn said<T: Default + PartialEq>(first: T, second: T) -> T {
-    if first == T::default() { second } else { first }
+    if is_default(&first) { second } else { first }
 }
 
 macro_rules! or {
