@@ -79,7 +79,6 @@ impl ColumnValues {
         }
     }
 
-    #[must_use]
     pub fn len(&self) -> usize {
         match &self.values {
             TypedValues::None => self.nulls.len(),
@@ -89,7 +88,6 @@ impl ColumnValues {
         }
     }
 
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -9,7 +9,6 @@ pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 
 /// Nanoseconds of the monotonic clock.
 #[inline]
-#[must_use]
 pub fn now_ns() -> u64 {
     to_ns(clock_gettime(ClockId::Monotonic))
 }

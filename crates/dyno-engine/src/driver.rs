@@ -159,7 +159,6 @@ pub enum Route {
 
 impl Route {
     /// Where it leads, as messages name it.
-    #[must_use]
     pub fn place(&self) -> String {
         match self {
             Self::Wire(endpoint) => endpoint.address.to_string(),
@@ -177,7 +176,6 @@ impl Route {
     }
 
     /// See [`Driver::library`].
-    #[must_use]
     pub fn library(&self) -> Option<String> {
         match self {
             Self::Wire(_) => None,

@@ -199,13 +199,11 @@ impl Engine {
 
     /// How the load threads have waited for their sockets since the last [`connect`](Self::connect); `None` where there are none,
     /// because drivers have them.
-    #[must_use]
     pub fn poller(&self) -> Option<PollerChoice> {
         (!self.is_blocking()).then_some(self.poller)
     }
 
     /// Why the load threads use epoll although io_uring was asked for.
-    #[must_use]
     pub fn no_uring(&self) -> Option<&str> {
         self.no_uring.as_deref()
     }
@@ -215,7 +213,6 @@ impl Engine {
     }
 
     /// Load threads; over few connections there may be fewer than were asked for.
-    #[must_use]
     pub fn threads(&self) -> u32 {
         self.threads.len() as u32
     }

@@ -67,7 +67,6 @@ impl SessionError {
     }
 
     /// The server's own error, where there is one.
-    #[must_use]
     pub fn server_error(&self) -> Option<&ServerError> {
         match self {
             Self::Server(error) | Self::Prepare(error) | Self::Refused(error) => Some(error),

@@ -133,7 +133,6 @@ impl<'a> Request<'a> {
 
     /// Whether something is prepared under `handle` on this connection. PostgreSQL is not asked: it says so itself, and
     /// here it is always taken for granted.
-    #[must_use]
     pub fn is_prepared(&self, handle: u32) -> bool {
         self.outbox.statements.is_prepared(self.prepared_statements, handle)
     }

@@ -54,12 +54,10 @@ impl Statement {
     }
 
     /// Whether it is never prepared.
-    #[must_use]
     pub fn is_text(&self) -> bool {
         self.always_text
     }
 
-    #[must_use]
     pub fn sql(&self) -> &str {
         &self.sql
     }
@@ -81,7 +79,6 @@ impl Statement {
     }
 
     /// The highest number of a parameter.
-    #[must_use]
     pub fn parameters(&self) -> usize {
         self.pieces.iter().map(|(_, index)| index + 1).max().unwrap_or(0)
     }

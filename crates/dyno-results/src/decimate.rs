@@ -35,7 +35,6 @@ impl Span {
 }
 
 /// The timeline within the span, of at most `points` points (two at least) in each curve.
-#[must_use]
 pub fn timeline(timeline: &Timeline<'_>, span: Span, points: usize) -> Timeline<'static> {
     Timeline {
         target: timeline.target.to_string().into(),
@@ -46,7 +45,6 @@ pub fn timeline(timeline: &Timeline<'_>, span: Span, points: usize) -> Timeline<
 }
 
 /// The load within the span, of at most `points` rows (two at least).
-#[must_use]
 pub fn load(load: &LoadColumns, span: Span, points: usize) -> LoadColumns {
     let rows = span.rows(&load.t_s);
     if rows.len() <= points {
@@ -65,7 +63,6 @@ pub fn load(load: &LoadColumns, span: Span, points: usize) -> LoadColumns {
 }
 
 /// The metric within the span, of at most `points` points (two at least).
-#[must_use]
 pub fn metric(metric: &Metric<'_>, span: Span, points: usize) -> Metric<'static> {
     let rows = span.rows(&metric.t_s);
     if rows.len() <= points {

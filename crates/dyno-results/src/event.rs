@@ -96,7 +96,6 @@ impl Stamped {
 
 impl Event {
     /// The event's name as it is written: `stage-started`.
-    #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Started(_) => "started",

@@ -27,7 +27,6 @@ use crate::passes::PassLoad;
 use crate::{passes, variants};
 
 /// The report of a whole run.
-#[must_use]
 pub fn fold(events: &[Stamped]) -> Report {
     let mut fold = Fold::new();
     for stamped in events {
@@ -102,7 +101,6 @@ impl Fold {
     }
 
     /// The report as it stands.
-    #[must_use]
     pub fn report(&self) -> Report {
         let mut report = self.report_without_timelines();
         report.timelines = self.timelines().into_iter().map(Timeline::into_owned).collect();
@@ -143,7 +141,6 @@ impl Fold {
     }
 
     /// What has come out of one stage so far.
-    #[must_use]
     pub fn stage(&self, id: u32) -> Option<StageResult> {
         let mut stages: Vec<_> = self.stages.values().map(StageFold::result).collect();
         let place = stages.iter().position(|result| result.stage.id == id)?;
@@ -152,7 +149,6 @@ impl Fold {
     }
 
     /// The load of a stage that is the first of its series.
-    #[must_use]
     pub fn first_of_series(&self, stage: u32) -> Option<PassLoad> {
         let of = |id: u32| self.stages.get(&id).map(StageFold::stage);
         let Stage { key: StageKey { system: target, .. }, series, workload, clients, .. } = of(stage)?;
@@ -184,31 +180,26 @@ impl Fold {
     }
 
     /// When the latest event happened, milliseconds since the run started.
-    #[must_use]
     pub fn last_ms(&self) -> u64 {
         self.last_ms
     }
 
     /// True once the run has said that it has ended.
-    #[must_use]
     pub fn is_finished(&self) -> bool {
         self.finished
     }
 
     /// What is known of the run but for its load: name, targets, hosts, what was done and noted.
-    #[must_use]
     pub fn told(&self) -> &Report {
         &self.told
     }
 
     /// Everything over time, as it stands.
-    #[must_use]
     pub fn timelines(&self) -> Vec<Timeline<'_>> {
         self.timelines.views(&self.told.targets, &self.telemetry)
     }
 
     /// The report as it will be when the run ends like this: for judging a run before its last event.
-    #[must_use]
     pub fn report_ending(&self, finished: &event::Finished) -> Report {
         let mut report = self.report();
         report.run.end(finished);

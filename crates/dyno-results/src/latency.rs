@@ -117,7 +117,6 @@ impl Latency {
         }
     }
 
-    #[must_use]
     pub fn count(&self) -> u64 {
         match &self.0 {
             Counts::All(all) => all.len(),
@@ -125,13 +124,11 @@ impl Latency {
         }
     }
 
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count() == 0
     }
 
     /// The value below or at which `percentile` (0 to 100) of all times lie, nanoseconds; `None` when empty.
-    #[must_use]
     pub fn percentile_ns(&self, percentile: f64) -> Option<u64> {
         let of_place = || match &self.0 {
             Counts::All(all) => all.value_at_percentile(percentile).min(all.max()),
@@ -141,13 +138,11 @@ impl Latency {
     }
 
     /// The same in microseconds.
-    #[must_use]
     pub fn percentile_us(&self, percentile: f64) -> Option<f64> {
         Some(self.percentile_ns(percentile)? as f64 / 1e3)
     }
 
     /// Longest time, nanoseconds, to three digits; `None` when empty.
-    #[must_use]
     pub fn max_ns(&self) -> Option<u64> {
         let of_place = || match &self.0 {
             Counts::All(all) => all.max(),
@@ -157,7 +152,6 @@ impl Latency {
     }
 
     /// Mean, nanoseconds; `None` when empty.
-    #[must_use]
     pub fn mean_ns(&self) -> Option<f64> {
         (!self.is_empty()).then(|| match &self.0 {
             Counts::All(all) => all.mean(),
@@ -166,7 +160,6 @@ impl Latency {
     }
 
     /// How many times were at or under `ns`.
-    #[must_use]
     pub fn count_at_most(&self, ns: u64) -> u64 {
         match &self.0 {
             Counts::All(all) if all.is_empty() => 0,

@@ -106,13 +106,11 @@ impl TypeInterval {
     }
 
     /// Whether nothing was counted.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.counts().all(|count| count == 0)
     }
 
     /// What a user would see of what ended well: the response time where there is one, else the service time.
-    #[must_use]
     pub fn latency(&self) -> &Latency {
         if self.response.is_empty() { &self.service } else { &self.response }
     }
@@ -131,7 +129,6 @@ pub struct Queries {
 }
 
 impl Queries {
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.reads + self.writes + self.other
     }

@@ -92,7 +92,6 @@ impl PoolLoad {
     }
 
     /// In the order of [`POOL_COLUMNS`].
-    #[must_use]
     pub fn columns(&self) -> [&Column; POOL_COLUMNS.len()] {
         [&self.in_use, &self.idle, &self.waiting, &self.wait_p99_us]
     }
@@ -134,7 +133,6 @@ impl Timeline<'_> {
 
 impl Metric<'_> {
     /// A copy of these points.
-    #[must_use]
     pub fn rows(&self, rows: Range<usize>) -> Metric<'static> {
         Metric {
             source: self.source.to_string().into(),
@@ -148,7 +146,6 @@ impl Metric<'_> {
 
 impl LoadColumns {
     /// A copy of these rows.
-    #[must_use]
     pub fn rows(&self, rows: Range<usize>) -> LoadColumns {
         self.map(
             |t_s| t_s[rows.clone()].to_vec(),

@@ -34,7 +34,6 @@ impl Format {
 }
 
 /// The figures as text.
-#[must_use]
 pub fn render(exposition: &Exposition, format: Format) -> String {
     let mut text = String::new();
     for family in &exposition.families {

@@ -48,7 +48,6 @@ pub struct Data {
 
 impl Data {
     /// What all its tables take with their indexes, bytes; `None` where one is not known. The database may hold much else.
-    #[must_use]
     pub fn bytes(&self) -> Option<u64> {
         let bytes = self.tables.iter().map(Table::bytes).sum::<Option<u64>>()?;
         (!self.tables.is_empty()).then_some(bytes)
@@ -62,7 +61,6 @@ impl Data {
     }
 
     /// Whether both tell of the data of one workload on one target.
-    #[must_use]
     pub fn is_of_same(&self, other: &Self) -> bool {
         self.target == other.target && self.workload == other.workload
     }
@@ -108,7 +106,6 @@ pub struct Table {
 
 impl Table {
     /// Its size with its indexes, bytes. Where one of the two is not known, neither is the sum.
-    #[must_use]
     pub fn bytes(&self) -> Option<u64> {
         Some(self.table_bytes? + self.index_bytes?)
     }

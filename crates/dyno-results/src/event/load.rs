@@ -57,7 +57,6 @@ impl Interval {
     }
 
     /// What users saw, of all types; `None` where nothing ended well.
-    #[must_use]
     pub fn latency(&self) -> Option<Cow<'_, Latency>> {
         latency::sum(self.types.iter().map(TypeInterval::latency))
     }

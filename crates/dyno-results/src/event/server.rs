@@ -45,7 +45,6 @@ pub struct Target {
 
 impl Target {
     /// The kind of disk under its data; of runs of before, that of its host, which is the first target's there.
-    #[must_use]
     pub fn disk_on<'a>(&'a self, host: &'a Host) -> Option<&'a str> {
         self.disk_kind.as_deref().or(host.disk_kind.as_deref())
     }

@@ -46,13 +46,11 @@ pub struct StageKey {
 
 impl StageKey {
     /// Whether the two are of one turn of their systems, be it of another stream.
-    #[must_use]
     pub fn is_beside(&self, other: &Self) -> bool {
         self.system == other.system && self.turn() == other.turn()
     }
 
     /// Whether they are of one stream, and of the same turn of another system.
-    #[must_use]
     pub fn is_counterpart(&self, other: &Self) -> bool {
         self.system != other.system && self.stream == other.stream && self.turn() == other.turn()
     }
@@ -166,7 +164,6 @@ fn is_one(number: &u32) -> bool {
 
 impl Stage {
     /// What one such stage is called: `hold`, of a ladder `rung`, and `pass` over a query set.
-    #[must_use]
     pub fn noun(&self) -> &'static str {
         match self.kind {
             StageKind::Hold if self.pass => "pass",
@@ -175,19 +172,16 @@ impl Stage {
     }
 
     /// What one of its transactions is called: `query` of a query set.
-    #[must_use]
     pub fn unit(&self) -> &'static str {
         if self.pass || self.query_set { "query" } else { "transaction" }
     }
 
     /// Whether it is fixed work: how long it takes is the figure, and not its throughput. A pass is, and what is `fixed`.
-    #[must_use]
     pub fn is_fixed_work(&self) -> bool {
         self.pass || self.fixed
     }
 
     /// Transactions per second that are asked for, of an open load: at its beginning, where they are ramped.
-    #[must_use]
     pub fn rate_per_s(&self) -> Option<f64> {
         match self.arrival {
             Arrival::Open { rate_per_s, .. } => Some(rate_per_s),

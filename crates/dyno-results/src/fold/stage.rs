@@ -184,7 +184,6 @@ impl StageFold {
         rest
     }
 
-    #[must_use]
     pub fn result(&self) -> StageResult {
         let times = |of: Times| Percentiles::of(self.merged(of)?.as_ref());
         let mut throughput = throughput::estimate(&self.slices);
@@ -265,25 +264,21 @@ impl StageFold {
         self.sums.totals.done - self.sums.done_in_incomplete
     }
 
-    #[must_use]
     pub fn totals(&self) -> &Totals {
         &self.sums.totals
     }
 
     /// Seconds of load, the drain left out.
-    #[must_use]
     pub fn seconds(&self) -> f64 {
         self.seconds
     }
 
     /// Transactions per second; `None` before the first interval.
-    #[must_use]
     pub fn tps(&self) -> Option<f64> {
         (self.seconds > 0.0).then(|| self.done_in_whole_seconds() as f64 / self.seconds)
     }
 
     /// A percentile (0 to 100) of the response time, or of the service time where they are the same; microseconds.
-    #[must_use]
     pub fn percentile_us(&self, percentile: f64) -> Option<f64> {
         self.merged(TypeInterval::latency)?.percentile_us(percentile)
     }

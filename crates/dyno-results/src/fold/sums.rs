@@ -54,7 +54,6 @@ impl Fold {
         })
     }
 
-    #[must_use]
     pub fn reading_sums(&self) -> Vec<ReadingSum> {
         self.telemetry.sums()
     }

@@ -65,7 +65,6 @@ pub struct Gap {
 }
 
 /// The longest gap, the first of several. `None` where throughput was never such that a gap could be told.
-#[must_use]
 pub fn longest_gap(slices: &[Slice]) -> Option<Gap> {
     // The last interval ends with the load, and a short one may be empty by chance.
     let longest_s = slices.iter().map(|slice| slice.seconds).fold(0.0, f64::max);
