@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use dyno_report::live;
-use dyno_results::event::{Answer, Event, HookTime, StageKey, StageKind};
+use dyno_results::event::{Answer, Event, HookTime, Stage, StageKey, StageKind};
 use dyno_results::spec::{RunSpec, Segment, StageOrder};
 use dyno_target::cause::FILE_MOVED;
 use dyno_target::inspect::{self, Identity};
@@ -346,20 +346,21 @@ impl<'a> StreamRun<'a> {
         participant: &Participant<'_>,
     ) -> Result<(), Failure> {
         let Some(order) = self.order.take() else { return Ok(()) };
-        let subject = StageSubject {
+        let stage = Stage {
             key: StageKey { stream: self.place, ..turn.clone() },
-            series: &self.plan.name,
-            workload: &self.plan.workload,
-            caveat: self.load.caveat(),
-            types: &self.types,
-            url,
+            series: self.plan.name.clone(),
+            workload: self.plan.workload.clone(),
+            caveat: self.load.caveat().map(str::to_owned),
             connections: self.plan.connections,
-            protocol: self.plan.protocol,
+            protocol: self.plan.protocol.name().to_owned(),
             contended_rows: self.contended_rows,
-            only_reads: Some(self.only_reads),
-            pass: self.plan.pass,
+            query_set: self.plan.pass.is_some(),
             fixed: self.plan.fixed,
+            only_reads: Some(self.only_reads),
+            types: self.types.clone(),
+            ..Stage::default()
         };
+        let subject = StageSubject { stage, url, pass: self.plan.pass };
         self.stages.run(context, generator, &subject, order, &mut self.results, participant)
     }
 

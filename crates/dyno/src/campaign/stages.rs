@@ -3,11 +3,11 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dyno_results::event::{
-    Arrival, EarlierTime, Event, QueriesRunning, QueryFailure, RunningQuery, Stage, StageFinished, StageKey,
+    Arrival, EarlierTime, Event, QueriesRunning, QueryFailure, RunningQuery, Stage, StageFinished,
     TypeInterval,
 };
 use dyno_results::observation::FailedQuery;
-use dyno_results::spec::{Arrivals, End, Protocol, StageOrder};
+use dyno_results::spec::{Arrivals, End, StageOrder};
 use dyno_results::statistics::saturation::LoadStep;
 use dyno_workload::benchmark::Done;
 use serde_json::Value;
@@ -40,25 +40,13 @@ struct Lost {
     said: String,
 }
 
-/// What a stage is, beside its kind and load.
+/// Whose stages these are.
 pub(crate) struct StageSubject<'a> {
-    pub(crate) key: StageKey,
-    pub(crate) series: &'a str,
-    pub(crate) workload: &'a str,
-    /// As [`Stage::caveat`].
-    pub(crate) caveat: Option<&'static str>,
-    pub(crate) types: &'a [String],
+    /// What no order changes.
+    pub(crate) stage: Stage,
     pub(crate) url: &'a str,
-    pub(crate) connections: Option<u32>,
-    pub(crate) protocol: Protocol,
-    /// As [`Stage::contended_rows`].
-    pub(crate) contended_rows: Option<u32>,
-    /// As [`Stage::only_reads`].
-    pub(crate) only_reads: Option<bool>,
     /// Transactions of a pass, where the workload makes such.
     pub(crate) pass: Option<u64>,
-    /// As [`Stage::fixed`].
-    pub(crate) fixed: bool,
 }
 
 /// What the stages of a stream bring.
@@ -109,27 +97,28 @@ impl Stages {
         results: &mut StreamResults,
         participant: &Participant<'_>,
     ) -> Result<(), Failure> {
-        let end = participant.cancelled();
+        let (end, told) = (participant.cancelled(), &subject.stage);
         let connected = connect(context, generator, subject, order.clients_max(), end)?;
         if !participant.wait() {
             return Err(ended_early(context));
         }
-        let id = context.stream.begin_stage(announced(subject, &order, &connected));
+        let id =
+            context.stream.begin_stage(announced(subject.stage.clone(), subject.pass, &order, &connected));
         self.last = Some(id);
-        self.tell_poller(context, &subject.key.system, &connected);
+        self.tell_poller(context, &told.key.system, &connected);
         order.stage = id;
         let StreamResults { sums, queried, .. } = results;
         let mut observer = Observer::new(context, subject, id, queried);
-        generator.start(subject.key.stream, &order, participant.signals(), &mut |observation| {
+        generator.start(told.key.stream, &order, participant.signals(), &mut |observation| {
             observer.see(observation);
         });
         let (outcome, broken) = observer.end();
         context.stream.emit(Event::StageFinished(outcome.clone()));
-        self.tell_priority(context, &subject.key.system, order.arrivals, outcome.realtime);
+        self.tell_priority(context, &told.key.system, order.arrivals, outcome.realtime);
         self.lost = observer.lost.take().map(|said| {
             let (kind, clients) = (order.kind.name(), order.clients);
             let plural = if clients == 1 { "" } else { "s" };
-            Lost { during: format!("{} {kind}, {clients} client{plural}", subject.series), said }
+            Lost { during: format!("{} {kind}, {clients} client{plural}", told.series), said }
         });
         // The last reading of a stage comes after its end.
         for sum in sums.iter_mut().rev().take(2) {
@@ -142,9 +131,9 @@ impl Stages {
             told: observer.told,
             counted: broken.is_none(),
         });
-        let workload = match subject.workload.rsplit('/').next() {
-            Some(name) if name.split(':').next() == Some(subject.series) => subject.workload.to_owned(),
-            _ => format!("{} of {}", subject.series, subject.workload),
+        let workload = match told.workload.rsplit('/').next() {
+            Some(name) if name.split(':').next() == Some(told.series.as_str()) => told.workload.clone(),
+            _ => format!("{} of {}", told.series, told.workload),
         };
         let url = subject.url.to_owned();
         if let Some(error) = broken {
@@ -225,7 +214,7 @@ fn connect(
     clients: u32,
     end: &AtomicBool,
 ) -> Result<Connected, Failure> {
-    generator.connect(subject.key.stream, clients, end).map_err(|source| {
+    generator.connect(subject.stage.key.stream, clients, end).map_err(|source| {
         if end.load(Ordering::Relaxed) {
             return ended_early(context);
         }
@@ -302,7 +291,7 @@ impl<'a> Observer<'a> {
 
     fn see_failure(&mut self, failure: FailedQuery) {
         if self.queried.failed_first(&failure) {
-            let (target, series) = (self.subject.key.system.clone(), self.subject.series.to_owned());
+            let (target, series) = (self.subject.stage.key.system.clone(), self.subject.stage.series.clone());
             let FailedQuery { query, said, over_limit } = failure;
             let failure = QueryFailure { target, series, query, said, over_limit };
             self.context.stream.emit(Event::QueryFailure(failure));
@@ -323,7 +312,7 @@ impl<'a> Observer<'a> {
         // Each query is told that failed.
         if !(self.subject.pass.is_some() && effect == Effect::Statement) {
             let told = advice.as_ref().map_or_else(|| said.clone(), |helps| format!("{said}; {helps}"));
-            self.context.stream.notice(&self.subject.key.system, Some(self.stage), told);
+            self.context.stream.notice(&self.subject.stage.key.system, Some(self.stage), told);
         }
         // What a server says that shuts down goes before how its connections fail then.
         match effect {
@@ -354,8 +343,8 @@ pub(crate) fn no_uring(why: &str) -> String {
     format!("io_uring cannot be used, and the load threads use epoll: {why}")
 }
 
-/// The stage as it is announced; its number is given when that is done.
-pub(crate) fn announced(subject: &StageSubject<'_>, order: &StageOrder, connected: &Connected) -> Stage {
+/// The stage as it is announced, with what an order says of it; its number is given when that is done.
+pub(crate) fn announced(stage: Stage, pass: Option<u64>, order: &StageOrder, connected: &Connected) -> Stage {
     let (planned_s, of_clients) = match order.end {
         End::Duration(duration) => (Some(duration.as_secs_f64()), None),
         End::TransactionsPerClient(count) => (None, Some(count.saturating_mul(u64::from(order.clients)))),
@@ -373,28 +362,17 @@ pub(crate) fn announced(subject: &StageSubject<'_>, order: &StageOrder, connecte
         ),
     };
     Stage {
-        id: 0,
-        key: subject.key.clone(),
-        series: subject.series.to_owned(),
         kind: order.kind,
-        workload: subject.workload.to_owned(),
-        caveat: subject.caveat.map(str::to_owned),
         clients: order.clients,
         clients_end: (order.clients_end != order.clients).then_some(order.clients_end),
-        connections: subject.connections,
         threads: connected.threads,
-        protocol: subject.protocol.name().to_owned(),
         poller: connected.poller.map(|poller| poller.name().to_owned()),
         arrival,
         rate_end_per_s,
         planned_s,
         planned_transactions,
-        contended_rows: subject.contended_rows,
-        only_reads: subject.only_reads,
-        pass: subject.pass.is_some_and(|pass| order.end == End::TransactionsPerClient(pass)),
-        query_set: subject.pass.is_some(),
-        fixed: subject.fixed,
+        pass: pass.is_some_and(|pass| order.end == End::TransactionsPerClient(pass)),
         generators: connected.generators,
-        types: subject.types.to_vec(),
+        ..stage
     }
 }

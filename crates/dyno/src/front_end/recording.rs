@@ -28,7 +28,7 @@ use sha2::{Digest as _, Sha256};
 use super::Extras;
 use super::finished::brief;
 use crate::campaign::describe::{self, Described, Description};
-use crate::campaign::stages::{self, StageSubject};
+use crate::campaign::stages;
 use crate::campaign::{self, EventStream};
 use crate::cli::StoreArguments;
 use crate::command;
@@ -101,27 +101,23 @@ impl LoadDescription {
         (contended_rows, only_reads): (Option<u32>, Option<bool>),
         engine: &Engine,
     ) -> Stage {
-        let subject = StageSubject {
+        let stage = Stage {
             key: StageKey {
                 system: self.target.to_owned(),
                 round: u32::from(order.kind != StageKind::WarmUp),
                 ..StageKey::default()
             },
-            series: &self.series,
-            workload: &self.workload,
-            caveat: None,
-            types: &self.types,
-            url: &self.url,
-            connections: None,
-            protocol: self.protocol,
+            series: self.series.clone(),
+            workload: self.workload.clone(),
+            protocol: self.protocol.name().to_owned(),
             contended_rows,
             only_reads,
-            pass: None,
-            fixed: false,
+            types: self.types.clone(),
+            ..Stage::default()
         };
         let connected =
             Connected { generators: 1, threads: self.threads, poller: engine.poller(), no_uring: None };
-        stages::announced(&subject, order, &connected)
+        stages::announced(stage, None, order, &connected)
     }
 }
 
