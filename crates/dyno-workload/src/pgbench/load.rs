@@ -249,7 +249,7 @@ fn initial_variables(options: &LoadOptions, names: &mut Names, scale: i64, seeds
     variables.set(scale_slot, Value::Integer(scale));
     variables.set(random_seed, Value::Integer(options.random_seed.cast_signed()));
     for (slot, value) in defines {
-        variables.set_text(slot, value);
+        variables.set_spelling(slot, value);
     }
     let defined = |name: &str| options.defines.iter().any(|(defined, _)| defined == name);
     if !defined("default_seed") {

@@ -97,7 +97,7 @@ impl RowSink {
         let mut start = 0;
         for (slot, end) in self.columns.iter().zip(&self.ends) {
             if let Some(slot) = slot {
-                variables.set_text(*slot, &self.text[start..*end]);
+                variables.set_spelling(*slot, &self.text[start..*end]);
             }
             start = *end;
         }

@@ -48,6 +48,14 @@ pub enum EvaluateError {
     ZipfianParameter(f64),
     #[error("permute size parameter must be greater than zero")]
     PermuteSize,
+    #[error("a text of {count} where 0 to {most} can be")]
+    TextLength { count: i64, most: i64 },
+    #[error("choose is given {index}, and has 1 to {count}")]
+    Choice { index: i64, count: u16 },
+    #[error("\"{0}\" is no date such as 2024-02-29, and no time such as 2024-02-29 12:00:00")]
+    NoDate(Box<str>),
+    #[error("a date beyond the years -9999 to 9999")]
+    DateRange,
     #[error("{command}: undefined variable \"{name}\"")]
     UndefinedOperand { command: Box<str>, name: Box<str> },
     #[error("sleep: invalid sleep time \"{value}\" for variable \"{name}\"")]

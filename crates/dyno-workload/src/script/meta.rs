@@ -2,7 +2,7 @@
 
 use super::expression::{self, Lexer};
 use super::source::Source;
-use super::{Command, Kind, Names, Operand, Program, ScriptError, SleepUnit, names};
+use super::{Command, Kind, Language, Names, Operand, Program, ScriptError, SleepUnit, names};
 use crate::c_numbers::is_space;
 
 /// A meta-command.
@@ -32,6 +32,7 @@ pub(super) struct Reader<'r, 'a> {
     file: &'r str,
     source: &'r mut Source<'a>,
     names: &'r mut Names,
+    language: Language,
     line: u32,
     /// Of the backslash.
     start: usize,
@@ -39,10 +40,15 @@ pub(super) struct Reader<'r, 'a> {
 
 impl<'r, 'a> Reader<'r, 'a> {
     /// The source is behind the backslash.
-    pub(super) fn new(file: &'r str, source: &'r mut Source<'a>, names: &'r mut Names) -> Self {
+    pub(super) fn new(
+        file: &'r str,
+        source: &'r mut Source<'a>,
+        names: &'r mut Names,
+        language: Language,
+    ) -> Self {
         let start = source.offset() - 1;
         let line = source.line(start);
-        Self { file, source, names, line, start }
+        Self { file, source, names, language, line, start }
     }
 
     /// Takes the command with its line; `None` if there is nothing behind the backslash.
@@ -51,8 +57,8 @@ impl<'r, 'a> Reader<'r, 'a> {
         let lower = name.text.to_ascii_lowercase();
         let kind = match lower.as_slice() {
             b"set" => self.set(name.text)?,
-            b"if" => Kind::If { condition: self.expression(name.text)?, otherwise: 0 },
-            b"elif" => Kind::Elif { condition: self.expression(name.text)?, otherwise: 0, end: 0 },
+            b"if" => Kind::If { condition: self.condition(name.text)?, otherwise: 0 },
+            b"elif" => Kind::Elif { condition: self.condition(name.text)?, otherwise: 0, end: 0 },
             known => return self.of_words(known, name),
         };
         Ok(Some(self.command(kind)))
@@ -110,8 +116,13 @@ impl<'r, 'a> Reader<'r, 'a> {
         })
     }
 
+    fn condition(&mut self, name: &[u8]) -> Result<Program, ScriptError> {
+        let condition = self.expression(name)?;
+        Ok(if self.language == Language::Workload { condition.for_condition() } else { condition })
+    }
+
     fn expression(&mut self, name: &[u8]) -> Result<Program, ScriptError> {
-        expression::parse(Lexer::new(self.source), self.names).map_err(|error| {
+        expression::parse(Lexer::new(self.source, self.language), self.names).map_err(|error| {
             let column = error.offset.saturating_sub(1 + self.start);
             self.error(name, error.message, error.more.as_deref(), Some(column), true)
         })

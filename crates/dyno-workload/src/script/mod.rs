@@ -1,4 +1,4 @@
-//! The script language of `dyno pgbench`: what pgbench 18 accepts, and nothing else.
+//! The script language of `dyno pgbench`: what pgbench 18 accepts, and nothing else. Workload files have more: see [`Language`].
 //!
 //! [`parse`] turns a script's text into commands whose expressions are compiled and whose variables are slots, so that
 //! a client runs them without allocation. Pure: nothing here sends, waits or prints; messages are returned.
@@ -13,6 +13,7 @@ mod operand;
 mod parse;
 mod quoted;
 pub mod random;
+mod rows;
 pub mod seeds;
 mod source;
 mod sql;
@@ -23,19 +24,29 @@ mod variables;
 
 pub use dyno_results::spec::Protocol;
 pub use error::{EvaluateError, ScriptError};
-pub use expression::{Context, Program};
+pub use expression::{Context, ExpressionError, Program, compile};
 pub use names::{Names, Slot};
 pub use operand::{Operand, Quote, SleepUnit, shell_command, sleep_us};
 pub use parse::parse;
 pub use quoted::{changing_name, parse_with_text};
+pub use rows::{RowContext, column_seed};
 pub use sql::{Gset, Sql};
 pub use undefined::{Undefined, undefined};
-pub use value::Value;
+pub use value::{TextRange, Value};
 pub use variables::Variables;
 
 use dyno_target::statements::UserStatement;
 
 use crate::durable::only_reads;
+
+/// What a text may say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    /// What pgbench takes.
+    Pgbench,
+    /// That, and what workload files have beyond it: texts, `pick`, `coalesce` and their like.
+    Workload,
+}
 
 /// A script, ready to run.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,7 +67,7 @@ impl Script {
         let mut constants = Variables::new(names);
         for (name, value) in given.into_iter().filter(|(name, _)| !self.may_set(name, names)) {
             if let Some(slot) = names.find(name) {
-                constants.set_text(slot, value);
+                constants.set_spelling(slot, value);
             }
         }
         let statement = |command: &Command| match &command.kind {

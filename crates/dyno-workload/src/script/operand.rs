@@ -164,7 +164,7 @@ mod tests {
         let mut variables = Variables::new(&names);
         let mut sleep = |text: Option<&str>| {
             if let Some(text) = text {
-                variables.set_text(x, text);
+                variables.set_spelling(x, text);
             }
             sleep_us(&Operand::Variable(x), SleepUnit::Milliseconds, &variables, &names)
                 .map_err(|error| error.to_string())

@@ -4,16 +4,26 @@ use super::meta::{Meta, Reader};
 use super::source::Source;
 use super::sql::PARAMETERS_MAX;
 use super::statement::{Scanner, Stop};
-use super::{Command, Gset, Kind, Names, Protocol, Script, ScriptError, Sql};
+use super::{Command, Gset, Kind, Language, Names, Protocol, Script, ScriptError, Sql};
 
 /// How much of an SQL command's first line is kept, bytes.
 const FIRST_LINE_BYTES_MAX: usize = 127;
 
-/// Parses a script; `name` is what messages call it. Variables get their slots in `names`.
+/// Parses a script in pgbench's language alone; `name` is what messages call it. Variables get their slots in `names`.
 ///
 /// # Errors
 /// What pgbench refuses too, with its message.
 pub fn parse(name: &str, text: &[u8], mode: Protocol, names: &mut Names) -> Result<Script, ScriptError> {
+    parse_in(Language::Pgbench, name, text, mode, names)
+}
+
+pub(super) fn parse_in(
+    language: Language,
+    name: &str,
+    text: &[u8],
+    mode: Protocol,
+    names: &mut Names,
+) -> Result<Script, ScriptError> {
     let mut source = Source::new(text);
     let mut scanner = Scanner::default();
     let mut commands = Vec::new();
@@ -28,7 +38,7 @@ pub fn parse(name: &str, text: &[u8], mode: Protocol, names: &mut Names) -> Resu
         match stretch.stop {
             Stop::Semicolon => {}
             Stop::End => break,
-            Stop::Backslash => match Reader::new(name, &mut source, names).read()? {
+            Stop::Backslash => match Reader::new(name, &mut source, names, language).read()? {
                 None => {}
                 Some(Meta::Command(command)) => commands.push(command),
                 Some(Meta::Gset { prefix, every, line }) => {

@@ -15,16 +15,26 @@ pub enum Value {
     Boolean(bool),
     Integer(i64),
     Double(f64),
+    /// Of workload files alone.
+    Text(TextRange),
+}
+
+/// Where a text is kept of an expression that is being evaluated: see [`Variables::text`](super::Variables::text).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextRange {
+    pub(super) from: u32,
+    pub(super) to: u32,
 }
 
 impl Value {
-    /// Appends the value as it is substituted into SQL and bound as a parameter: `NULL`, `true`, `-5`, `0.1`.
+    /// Appends the value as it is substituted into SQL and bound as a parameter: `NULL`, `true`, `-5`, `0.1`. A text is elsewhere.
     pub fn write_text(self, out: &mut Vec<u8>) {
         match self {
             Value::Null => out.extend_from_slice(b"NULL"),
             Value::Boolean(value) => out.extend_from_slice(if value { b"true" } else { b"false" }),
             Value::Integer(value) => out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes()),
             Value::Double(value) => write_double(value, out),
+            Value::Text(_) => {}
         }
     }
 
@@ -37,10 +47,10 @@ impl Value {
         }
     }
 
-    /// As a condition of `\if`, `\elif` and CASE: a number holds if it is not 0, and null does not hold.
+    /// As a condition of `\if`, `\elif` and CASE: a number holds if it is not 0, and null does not hold. A text is refused before.
     pub fn holds(self) -> bool {
         match self {
-            Value::Null => false,
+            Value::Null | Value::Text(_) => false,
             Value::Boolean(value) => value,
             Value::Integer(value) => value != 0,
             Value::Double(value) => value != 0.0,
@@ -54,6 +64,7 @@ impl Value {
             Value::Boolean(_) => "boolean",
             Value::Integer(_) => "int",
             Value::Double(_) => "double",
+            Value::Text(_) => "text",
         }
     }
 }

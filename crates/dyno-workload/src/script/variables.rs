@@ -1,5 +1,6 @@
-//! One client's variables: by slot unset, a value, or a text that becomes a value when an expression asks for it.
+//! One client's variables: by slot unset, a value, or the spelling of one, which becomes a value when an expression asks for it.
 
+use super::value::TextRange;
 use super::{EvaluateError, Names, Slot, Value};
 use crate::c_numbers::{self, NumberError};
 
@@ -7,44 +8,92 @@ use crate::c_numbers::{self, NumberError};
 #[derive(Debug, Clone, Default)]
 pub struct Variables {
     cells: Vec<Cell>,
+    /// The texts of the expression that is evaluated, or was last, one after the other.
+    texts: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Cell {
-    /// With a text, what the text was found to mean.
+    /// With a spelling, what it was found to mean.
     value: Option<Value>,
-    /// Whether `text` is what the variable was set to.
-    is_text: bool,
+    content: Content,
     /// Kept when a value replaces it, for its memory.
     text: Vec<u8>,
+}
+
+/// What a variable was set to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Content {
+    /// Its value, if it has one.
+    #[default]
+    Value,
+    /// Its text spells a value.
+    Spelling,
+    /// Its text.
+    Text,
 }
 
 impl Variables {
     /// Unset variables for all names so far; later names are to be found nowhere.
     pub fn new(names: &Names) -> Self {
-        Self { cells: vec![Cell::default(); names.count()] }
+        Self { cells: vec![Cell::default(); names.count()], texts: Vec::new() }
     }
 
     #[inline]
     pub fn set(&mut self, slot: Slot, value: Value) {
+        if let Value::Text(range) = value {
+            return self.set_range(slot, range);
+        }
         if let Some(cell) = self.cells.get_mut(slot.index()) {
             cell.value = Some(value);
-            cell.is_text = false;
+            cell.content = Content::Value;
         }
     }
 
-    /// Sets a variable to what the server or the command line gave.
+    #[cold]
+    fn set_range(&mut self, slot: Slot, range: TextRange) {
+        let Self { cells, texts } = self;
+        if let Some(cell) = cells.get_mut(slot.index()) {
+            cell.fill(Content::Text, part(texts, range));
+        }
+    }
+
+    /// Sets a variable to a text, which is never read as another value.
     pub fn set_text(&mut self, slot: Slot, text: impl AsRef<[u8]>) {
         if let Some(cell) = self.cells.get_mut(slot.index()) {
-            cell.value = None;
-            cell.is_text = true;
-            cell.text.clear();
-            cell.text.extend_from_slice(text.as_ref());
+            cell.fill(Content::Text, text.as_ref());
+        }
+    }
+
+    /// Sets a variable to what the server or the command line gave, which spells a value.
+    pub fn set_spelling(&mut self, slot: Slot, text: impl AsRef<[u8]>) {
+        if let Some(cell) = self.cells.get_mut(slot.index()) {
+            cell.fill(Content::Spelling, text.as_ref());
         }
     }
 
     pub fn is_set(&self, slot: Slot) -> bool {
-        self.cells.get(slot.index()).is_some_and(|cell| cell.is_text || cell.value.is_some())
+        self.cells
+            .get(slot.index())
+            .is_some_and(|cell| cell.content != Content::Value || cell.value.is_some())
+    }
+
+    /// The text of a value that an expression has had since the texts were last cleared: until the next is evaluated.
+    #[must_use]
+    pub fn text(&self, range: TextRange) -> &[u8] {
+        part(&self.texts, range)
+    }
+
+    /// The texts of the expression before are gone.
+    pub(super) fn clear_texts(&mut self) {
+        self.texts.clear();
+    }
+
+    /// Keeps a text of the expression that is evaluated, which `write` appends.
+    pub(super) fn keep_text(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Value {
+        let from = self.texts.len() as u32;
+        write(&mut self.texts);
+        Value::Text(TextRange { from, to: self.texts.len() as u32 })
     }
 
     /// The variable's value, unless it is unset or a text of which nobody has asked for the value.
@@ -58,12 +107,18 @@ impl Variables {
     /// # Errors
     /// When the variable is unset, or its text is no value.
     pub fn value(&mut self, slot: Slot, names: &Names) -> Result<Value, EvaluateError> {
-        match self.cells.get_mut(slot.index()) {
+        let Self { cells, texts } = self;
+        match cells.get_mut(slot.index()) {
             Some(Cell { value: Some(value), .. }) => Ok(*value),
-            Some(cell) if cell.is_text => {
+            Some(cell) if cell.content == Content::Spelling => {
                 let value = value_of(&cell.text, names.name(slot))?;
                 cell.value = Some(value);
                 Ok(value)
+            }
+            Some(Cell { content: Content::Text, text, .. }) => {
+                let from = texts.len() as u32;
+                texts.extend_from_slice(text);
+                Ok(Value::Text(TextRange { from, to: texts.len() as u32 }))
             }
             _ => Err(EvaluateError::Undefined(names.name(slot).into())),
         }
@@ -72,12 +127,24 @@ impl Variables {
     /// Appends the variable's text as it is substituted or bound; false, and nothing appended, when it is unset.
     pub fn write_text(&self, slot: Slot, out: &mut Vec<u8>) -> bool {
         match self.cells.get(slot.index()) {
-            Some(cell) if cell.is_text => out.extend_from_slice(&cell.text),
+            Some(cell) if cell.content != Content::Value => out.extend_from_slice(&cell.text),
             Some(Cell { value: Some(value), .. }) => value.write_text(out),
             _ => return false,
         }
         true
     }
+}
+
+impl Cell {
+    fn fill(&mut self, content: Content, text: &[u8]) {
+        (self.value, self.content) = (None, content);
+        self.text.clear();
+        self.text.extend_from_slice(text);
+    }
+}
+
+fn part(texts: &[u8], range: TextRange) -> &[u8] {
+    texts.get(range.from as usize..range.to as usize).unwrap_or_default()
 }
 
 /// What a text means: null, a boolean (also by its first letters), an integer, and else a double.
@@ -144,7 +211,7 @@ mod tests {
         let mut names = Names::new();
         let (x, y) = (names.slot("x"), names.slot("y"));
         let mut variables = Variables::new(&names);
-        variables.set_text(x, " 007");
+        variables.set_spelling(x, " 007");
         assert_eq!(variables.value(x, &names), Ok(Value::Integer(7)));
         let mut out = Vec::new();
         assert!(variables.write_text(x, &mut out));

@@ -26,7 +26,7 @@ impl<'a> Client<'a> {
         }
         for (name, text) in defined {
             if let Some(slot) = names.find(name) {
-                variables.set_text(slot, *text);
+                variables.set_spelling(slot, *text);
             }
         }
         Self { names, variables, random }

@@ -239,7 +239,7 @@ fn sent(script: &str, mode: &str) -> String {
     let mut variables = Variables::new(&names);
     for (name, text) in [("x", "17"), ("d", "1e400"), ("t", "yes"), ("n", "null"), ("s", "'it''s'")] {
         if let Some(slot) = names.find(name) {
-            variables.set_text(slot, text);
+            variables.set_spelling(slot, text);
         }
     }
     let mut text = Vec::new();

@@ -198,7 +198,7 @@ fn refused_operand(text: &str) -> Vec<String> {
     let mut variables = Variables::new(&names);
     for (name, text) in defined {
         if let Some(slot) = names.find(name) {
-            variables.set_text(slot, text);
+            variables.set_spelling(slot, text);
         }
     }
     let mut said = Vec::new();

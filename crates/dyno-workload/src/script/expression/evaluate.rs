@@ -214,7 +214,7 @@ fn double(value: Value) -> Evaluated<f64> {
 }
 
 /// A double is rounded, and halves to the even integer.
-fn integer(value: Value) -> Evaluated<i64> {
+pub(super) fn integer(value: Value) -> Evaluated<i64> {
     const END: f64 = 9_223_372_036_854_775_808.0;
     match value {
         Value::Integer(value) => Ok(value),

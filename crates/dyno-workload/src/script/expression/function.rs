@@ -1,10 +1,14 @@
 //! The functions of the language; operators are functions too.
 
+use super::text::TextFunction;
+use crate::script::Language;
+
 /// How many arguments a function takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Arity {
     Exactly(usize),
     AtLeastOne,
+    AtLeastTwo,
     /// So many, and a seed that is otherwise the variable `default_seed`.
     Seeded(usize),
 }
@@ -20,6 +24,19 @@ pub(super) enum Function {
     Extremum {
         greatest: bool,
     },
+    Text(TextFunction),
+    Lazy(Lazy),
+}
+
+/// What evaluates only some of its arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lazy {
+    /// The one whose number stands before them.
+    Choose,
+    /// One of them, all as likely.
+    Pick,
+    /// The first that is not null.
+    Coalesce,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,10 +130,27 @@ const NAMED: &[Named] = &[
     named("permute", Arity::Seeded(2), Function::Ternary(Ternary::Permute)),
 ];
 
+/// Of workload files alone.
+const OF_WORKLOADS: &[Named] = &[
+    named("text", Arity::Exactly(2), Function::Text(TextFunction::Random)),
+    named("digits", Arity::Exactly(1), Function::Text(TextFunction::Digits)),
+    named("words", Arity::Exactly(1), Function::Text(TextFunction::Words)),
+    named("substr", Arity::Exactly(3), Function::Text(TextFunction::Substring)),
+    named("lpad", Arity::Exactly(3), Function::Text(TextFunction::PadLeft)),
+    named("nullif", Arity::Exactly(2), Function::Text(TextFunction::NullIf)),
+    named("decimal", Arity::Exactly(2), Function::Text(TextFunction::Decimal)),
+    named("date", Arity::Exactly(2), Function::Text(TextFunction::Date)),
+    named("timestamp", Arity::Exactly(2), Function::Text(TextFunction::Timestamp)),
+    named("choose", Arity::AtLeastTwo, Function::Lazy(Lazy::Choose)),
+    named("pick", Arity::AtLeastOne, Function::Lazy(Lazy::Pick)),
+    named("coalesce", Arity::AtLeastOne, Function::Lazy(Lazy::Coalesce)),
+];
+
 impl Named {
     /// The function of this name, in whatever case.
-    pub(super) fn find(name: &[u8]) -> Option<&'static Named> {
-        NAMED.iter().find(|named| named.name.as_bytes().eq_ignore_ascii_case(name))
+    pub(super) fn find(name: &[u8], language: Language) -> Option<&'static Named> {
+        let more = if language == Language::Workload { OF_WORKLOADS } else { &[] };
+        NAMED.iter().chain(more).find(|named| named.name.as_bytes().eq_ignore_ascii_case(name))
     }
 
     /// What is wrong with so many arguments.
@@ -125,7 +159,9 @@ impl Named {
             Arity::Exactly(exactly) if count == exactly => None,
             Arity::Seeded(least) if count == least || count == least + 1 => None,
             Arity::AtLeastOne if count > 0 => None,
+            Arity::AtLeastTwo if count > 1 => None,
             Arity::AtLeastOne => Some("at least one argument expected"),
+            Arity::AtLeastTwo => Some("at least two arguments expected"),
             _ => Some("unexpected number of arguments"),
         }
     }

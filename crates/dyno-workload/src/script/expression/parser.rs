@@ -2,10 +2,11 @@
 //! cannot follow what stands before it, as by pgbench, and no token is taken beyond that one.
 
 use super::ExpressionError;
-use super::function::{Binary, Function, Integer, Named, Number, Unary};
-use super::program::{ARGUMENTS_MAX, Operation, Program};
+use super::function::{Binary, Function, Integer, Lazy, Named, Number, Unary};
+use super::program::{ARGUMENTS_MAX, Addition, Operation, Program};
+use super::text::TextFunction;
 use super::token::{Lexer, Operator, Precedence, Token};
-use crate::script::{Names, Value};
+use crate::script::{Language, Names, Value};
 
 /// How deeply an expression may be nested: the parser calls itself, and must not end the program.
 const DEPTH_MAX: u32 = 600;
@@ -15,9 +16,9 @@ pub(in crate::script) fn parse(
     mut lexer: Lexer<'_, '_>,
     names: &mut Names,
 ) -> Result<Program, ExpressionError> {
-    let mut parser = Parser { lexer: &mut lexer, names, depth: 0, operations: Vec::new() };
+    let mut parser = Parser { lexer: &mut lexer, names, depth: 0, operations: Vec::new(), texts: Vec::new() };
     let failure = match parser.expression(None) {
-        Ok(Token::EndOfCommand) => return Ok(Program::new(parser.operations)),
+        Ok(Token::EndOfCommand) => return Ok(parser.program()),
         Ok(_) => parser.syntax_error(),
         Err(failure) => failure,
     };
@@ -32,12 +33,27 @@ struct Parser<'p, 's, 'a> {
     depth: u32,
     /// What is compiled so far. Jumps are relative, so that operations can be moved.
     operations: Vec<Operation>,
+    /// The texts in it, one after the other.
+    texts: Vec<u8>,
 }
 
 /// The token behind what was parsed and compiled.
 type Parsed<'a> = Result<Token<'a>, ExpressionError>;
 
 impl<'a> Parser<'_, '_, 'a> {
+    fn program(mut self) -> Program {
+        let may_be_text =
+            |operation: &Operation| matches!(operation, Operation::Load(_) | Operation::Addition(_));
+        if self.is_of_workload() && self.operations.iter().any(may_be_text) {
+            self.operations.insert(0, Operation::Addition(Addition::Begin));
+        }
+        Program::new(self.operations, self.texts)
+    }
+
+    fn is_of_workload(&self) -> bool {
+        self.lexer.language == Language::Workload
+    }
+
     /// Up to an operator that does not bind tighter than `rule`, of which this is the right side.
     fn expression(&mut self, rule: Option<Precedence>) -> Parsed<'a> {
         let first = self.lexer.next()?;
@@ -80,6 +96,11 @@ impl<'a> Parser<'_, '_, 'a> {
                 self.fill(jump, if operator == Operator::And { Operation::And } else { Operation::Or });
                 return Ok(next);
             }
+            Operator::Infix(Binary::Number(function), Precedence::Comparison) => {
+                let next = self.expression(rule)?;
+                self.compare(function);
+                return Ok(next);
+            }
             Operator::Infix(function, _) => {
                 let next = self.expression(rule)?;
                 self.operations.push(Operation::Binary(function));
@@ -89,11 +110,23 @@ impl<'a> Parser<'_, '_, 'a> {
                 let next = self.expression(rule)?;
                 // Also in the order of evaluation, which shows in random numbers.
                 self.operations[start..].rotate_left(middle - start);
-                self.operations.push(Operation::Binary(Binary::Number(function)));
+                self.compare(function);
+                return Ok(next);
+            }
+            Operator::Concatenate => {
+                let next = self.expression(rule)?;
+                self.operations.push(Operation::Addition(Addition::Apply(TextFunction::Concatenate, 2)));
                 return Ok(next);
             }
         }
         self.lexer.next()
+    }
+
+    fn compare(&mut self, function: Number) {
+        self.operations.push(match self.is_of_workload() {
+            true => Operation::Addition(Addition::Apply(TextFunction::Compare(function), 2)),
+            false => Operation::Binary(Binary::Number(function)),
+        });
     }
 
     /// Takes what stands behind IS.
@@ -121,6 +154,7 @@ impl<'a> Parser<'_, '_, 'a> {
         match token {
             Token::Constant(value) => self.operations.push(Operation::Push(value)),
             Token::Variable(name) => self.operations.push(Operation::Load(self.names.slot_of_bytes(name))),
+            Token::Text(text) => self.push_text(text),
             Token::Operator(Operator::ADD) => return self.expression(Some(Precedence::Sign)),
             Token::Operator(Operator::SUBTRACT) => match self.lexer.next()? {
                 Token::IntegerEnd => self.operations.push(integer(i64::MIN)),
@@ -154,11 +188,14 @@ impl<'a> Parser<'_, '_, 'a> {
     }
 
     fn function(&mut self, name: &[u8]) -> Result<(), ExpressionError> {
-        let Some(named) = Named::find(name) else {
+        let Some(named) = Named::find(name, self.lexer.language) else {
             return Err(self.lexer.error("unexpected function name", Some(name)));
         };
         let open = self.lexer.next()?;
         self.expect(open, Token::Open)?;
+        if let Function::Lazy(lazy) = named.function {
+            return self.lazy(named, lazy);
+        }
         let mut count = 0;
         let mut kept = self.operations.len();
         let mut token = self.lexer.next()?;
@@ -199,11 +236,88 @@ impl<'a> Parser<'_, '_, 'a> {
             Function::Unary(function) => Operation::Unary(function),
             Function::Binary(function) => Operation::Binary(function),
             Function::Ternary(function) => Operation::Ternary(function),
+            Function::Text(function) => Operation::Addition(Addition::Apply(function, count as u8)),
+            // Compiled where its arguments are read.
+            Function::Lazy(_) => return Ok(()),
             Function::Extremum { greatest } => {
                 Operation::Extremum { greatest, count: count.min(ARGUMENTS_MAX) as u8 }
             }
         });
         Ok(())
+    }
+
+    /// The arguments of a function that evaluates only some of them, behind the parenthesis.
+    fn lazy(&mut self, named: &Named, lazy: Lazy) -> Result<(), ExpressionError> {
+        let integer = |value| Operation::Push(Value::Integer(value));
+        let last = self.operations.len() + 1;
+        if lazy == Lazy::Pick {
+            let draw = Operation::Binary(Binary::Integer(Integer::Random));
+            self.operations.extend([integer(1), integer(0), draw]);
+        }
+        let mut starts = Vec::new();
+        let mut ends = Vec::new();
+        loop {
+            starts.push(self.operations.len());
+            let behind = self.expression(None)?;
+            if behind != Token::Comma {
+                self.expect(behind, Token::Close)?;
+                break;
+            }
+            if lazy == Lazy::Coalesce {
+                ends.push(self.placeholder());
+            }
+        }
+        if let Some(message) = named.refuses(starts.len()) {
+            return Err(self.lexer.error(message, Some(named.name.as_bytes())));
+        }
+        let coalesce = |skip| Operation::Addition(Addition::Coalesce(skip));
+        match lazy {
+            Lazy::Coalesce => ends.into_iter().for_each(|end| self.fill(end, coalesce)),
+            Lazy::Choose => self.select(&starts[1..])?,
+            Lazy::Pick => {
+                self.operations[last] = integer(starts.len() as i64);
+                self.select(&starts)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Compiles the choice between branches, which begin at `starts` up to here: a table of jumps to each, and behind each, but
+    /// the last, a jump behind all.
+    fn select(&mut self, starts: &[usize]) -> Result<(), ExpressionError> {
+        let Ok(count) = u16::try_from(starts.len()) else {
+            return Err(self.lexer.error("too many arguments", None));
+        };
+        let mut branches: Vec<_> =
+            starts.iter().rev().map(|start| self.operations.split_off(*start)).collect();
+        branches.reverse();
+        self.operations.push(Operation::Addition(Addition::Select(count)));
+        let table = self.operations.len();
+        for _ in &branches {
+            self.placeholder();
+        }
+        let mut ends = Vec::new();
+        for (at, branch) in branches.into_iter().enumerate() {
+            self.fill(table + at, |skip| Operation::Addition(Addition::Branch(skip)));
+            self.operations.extend(branch);
+            if at + 1 < starts.len() {
+                ends.push(self.placeholder());
+            }
+        }
+        ends.into_iter().for_each(|end| self.fill(end, Operation::Jump));
+        Ok(())
+    }
+
+    fn push_text(&mut self, text: &[u8]) {
+        let from = self.texts.len() as u32;
+        let mut rest = text;
+        while let Some(at) = rest.iter().position(|byte| *byte == b'\'') {
+            // A doubled quote is one.
+            self.texts.extend_from_slice(&rest[..=at]);
+            rest = rest.get(at + 2..).unwrap_or_default();
+        }
+        self.texts.extend_from_slice(rest);
+        self.operations.push(Operation::Addition(Addition::Text(from, self.texts.len() as u32)));
     }
 
     /// What stands behind CASE, up to END: for each branch its condition, a jump over the value, the value, and a jump
@@ -214,6 +328,9 @@ impl<'a> Parser<'_, '_, 'a> {
         while token == Token::When {
             let then = self.expression(None)?;
             self.expect(then, Token::Then)?;
+            if self.is_of_workload() {
+                self.operations.push(Operation::Addition(Addition::Condition));
+            }
             let over = self.placeholder();
             token = self.expression(None)?;
             ends.push(self.placeholder());

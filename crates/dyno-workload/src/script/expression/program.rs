@@ -2,6 +2,7 @@
 
 use super::evaluate::{self, Evaluated};
 use super::function::{Binary, Ternary, Unary};
+use super::text::{self, TextFunction};
 use crate::script::random::Prng;
 use crate::script::{EvaluateError, Names, Slot, Value, Variables};
 
@@ -9,6 +10,8 @@ use crate::script::{EvaluateError, Names, Slot, Value, Variables};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Program {
     operations: Box<[Operation]>,
+    /// The texts in it, one after the other.
+    texts: Box<[u8]>,
     /// How many values the stack holds at most.
     depth: usize,
 }
@@ -38,6 +41,25 @@ pub(super) enum Operation {
     TooManyArguments,
     /// Evaluation ends here: the value is for a variable that cannot be.
     VariableName(Slot),
+    Addition(Addition),
+}
+
+/// A step of workload files alone: apart, so that they cost pgbench's nothing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Addition {
+    /// The first step, where there may be texts: those of the evaluation before are gone.
+    Begin,
+    /// A text of the program: where it begins and ends.
+    Text(u32, u32),
+    /// A function of so many arguments.
+    Apply(TextFunction, u8),
+    /// Takes a number, and goes on at that of the so many branches that follow.
+    Select(u16),
+    Branch(usize),
+    /// Stays, and the rest is left out, unless it is null.
+    Coalesce(usize),
+    /// A condition, which is no text.
+    Condition,
 }
 
 /// What an expression is evaluated with: one client's variables and random numbers.
@@ -65,7 +87,7 @@ const LARGE_DEPTH: usize = 32;
 
 impl Program {
     /// From what the parser compiles, in which each operation finds its operands on the stack.
-    pub(super) fn new(operations: Vec<Operation>) -> Self {
+    pub(super) fn new(operations: Vec<Operation>, texts: Vec<u8>) -> Self {
         let (mut height, mut depth) = (0, 0);
         for operation in &operations {
             match operation {
@@ -77,17 +99,30 @@ impl Program {
                 Operation::Extremum { count, .. } => height -= usize::from(*count) - 1,
                 Operation::Unary(_) | Operation::Logical => {}
                 Operation::TooManyArguments | Operation::VariableName(_) => {}
+                Operation::Addition(Addition::Text(..)) => height += 1,
+                Operation::Addition(Addition::Apply(_, count)) => height -= usize::from(*count) - 1,
+                Operation::Addition(Addition::Select(_) | Addition::Coalesce(_)) => height -= 1,
+                Operation::Addition(Addition::Begin | Addition::Branch(_) | Addition::Condition) => {}
             }
             depth = depth.max(height);
         }
-        Self { operations: operations.into(), depth }
+        Self { operations: operations.into(), texts: texts.into(), depth }
     }
 
     /// A program that fails when it has computed the value, because that is for a variable that cannot be.
     pub(in crate::script) fn for_invalid_variable(self, slot: Slot) -> Self {
+        self.ending_with(Operation::VariableName(slot))
+    }
+
+    /// A program that fails where its value is a text.
+    pub(in crate::script) fn for_condition(self) -> Self {
+        self.ending_with(Operation::Addition(Addition::Condition))
+    }
+
+    fn ending_with(self, operation: Operation) -> Self {
         let mut operations = self.operations.into_vec();
-        operations.push(Operation::VariableName(slot));
-        Self { operations: operations.into(), depth: self.depth }
+        operations.push(operation);
+        Self { operations: operations.into(), ..self }
     }
 
     /// The variables that it reads, in the order of their places.
@@ -172,8 +207,47 @@ impl Program {
                     let name = context.names.name(slot).into();
                     return Err(Box::new(EvaluateError::VariableName { command: "set".into(), name }));
                 }
+                Operation::Addition(addition) => {
+                    (top, next) = self.add(addition, stack, (top, next), context)?;
+                }
             }
         }
         Ok(stack[0])
+    }
+
+    /// A step of workload files; how high the stack is behind it, and the step that follows.
+    #[inline(never)]
+    fn add(
+        &self,
+        addition: Addition,
+        stack: &mut [Value],
+        (top, next): (usize, usize),
+        context: &mut Context<'_>,
+    ) -> Evaluated<(usize, usize)> {
+        match addition {
+            Addition::Begin => context.variables.clear_texts(),
+            Addition::Text(from, to) => {
+                let text = self.texts.get(from as usize..to as usize).unwrap_or_default();
+                stack[top] = context.variables.keep_text(|out| out.extend_from_slice(text));
+                return Ok((top + 1, next));
+            }
+            Addition::Apply(function, count) => {
+                let first = top - usize::from(count);
+                stack[first] = text::apply(function, &stack[first..top], context.variables, context.random)?;
+                return Ok((first + 1, next));
+            }
+            Addition::Select(count) => {
+                let index = evaluate::integer(stack[top - 1])?;
+                if !(1..=i64::from(count)).contains(&index) {
+                    return Err(Box::new(EvaluateError::Choice { index, count }));
+                }
+                return Ok((top - 1, next + index as usize - 1));
+            }
+            Addition::Branch(skip) => return Ok((top, next + skip)),
+            Addition::Coalesce(skip) if stack[top - 1] != Value::Null => return Ok((top, next + skip)),
+            Addition::Coalesce(_) => return Ok((top - 1, next)),
+            Addition::Condition => text::check_condition(stack[top - 1])?,
+        }
+        Ok((top, next))
     }
 }

@@ -3,9 +3,9 @@
 use super::ExpressionError;
 use super::function::{Binary, Integer, Number};
 use crate::c_numbers;
-use crate::script::Value;
-use crate::script::names::continues_name;
+use crate::script::names::{continues_name, starts_name};
 use crate::script::source::Source;
+use crate::script::{Language, Value};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Token<'a> {
@@ -13,6 +13,8 @@ pub(super) enum Token<'a> {
     /// One more than the greatest integer, which only makes sense behind a minus.
     IntegerEnd,
     Variable(&'a [u8]),
+    /// What stands between its quotes.
+    Text(&'a [u8]),
     Function(&'a [u8]),
     Operator(Operator),
     Not,
@@ -41,6 +43,8 @@ pub(super) enum Operator {
     Infix(Binary, Precedence),
     /// A comparison with its sides exchanged: `>` and `>=`.
     Reversed(Number),
+    /// `||`
+    Concatenate,
 }
 
 /// How tightly operators bind, the loosest first.
@@ -68,6 +72,7 @@ impl Operator {
             Self::Is | Self::IsNull | Self::NotNull => Precedence::Is,
             Self::Infix(_, precedence) => precedence,
             Self::Reversed(_) => Precedence::Comparison,
+            Self::Concatenate => Precedence::Bits,
         }
     }
 }
@@ -83,13 +88,14 @@ impl Precedence {
 #[derive(Debug)]
 pub(in crate::script) struct Lexer<'s, 'a> {
     source: &'s mut Source<'a>,
+    pub(super) language: Language,
     /// The last token was the end of a line.
     ended: bool,
 }
 
 impl<'s, 'a> Lexer<'s, 'a> {
-    pub(in crate::script) fn new(source: &'s mut Source<'a>) -> Self {
-        Self { source, ended: false }
+    pub(in crate::script) fn new(source: &'s mut Source<'a>, language: Language) -> Self {
+        Self { source, language, ended: false }
     }
 
     pub(super) fn next(&mut self) -> Result<Token<'a>, ExpressionError> {
@@ -105,10 +111,47 @@ impl<'s, 'a> Lexer<'s, 'a> {
             b'.' if self.source.peek_at(1).is_some_and(|byte| byte.is_ascii_digit()) => self.number(),
             b':' if self.source.peek_at(1).is_some_and(continues_name) => {
                 self.source.advance(1);
-                Ok(Token::Variable(self.source.take_while(continues_name)))
+                Ok(Token::Variable(self.name()))
+            }
+            b'\'' if self.language == Language::Workload => self.text(),
+            b'|' if self.language == Language::Workload && self.source.peek_at(1) == Some(b'|') => {
+                self.source.advance(2);
+                Ok(Token::Operator(Operator::Concatenate))
             }
             _ if continues_name(first) => Ok(word(self.source.take_while(continues_name))),
             _ => self.symbol(),
+        }
+    }
+
+    /// A variable's name; in workload files it may have a point in it: `:parent.id`.
+    fn name(&mut self) -> &'a [u8] {
+        let start = self.source.offset();
+        self.source.take_while(continues_name);
+        while self.language == Language::Workload
+            && self.source.peek() == Some(b'.')
+            && self.source.peek_at(1).is_some_and(starts_name)
+        {
+            self.source.advance(1);
+            self.source.take_while(continues_name);
+        }
+        self.source.since(start)
+    }
+
+    /// Up to the quote that is not doubled, within the line.
+    fn text(&mut self) -> Result<Token<'a>, ExpressionError> {
+        self.source.advance(1);
+        let start = self.source.offset();
+        loop {
+            self.source.take_while(|byte| byte != b'\'' && byte != b'\n');
+            let text = self.source.since(start);
+            match (self.source.peek(), self.source.peek_at(1)) {
+                (Some(b'\''), Some(b'\'')) => self.source.advance(2),
+                (Some(b'\''), _) => {
+                    self.source.advance(1);
+                    return Ok(Token::Text(text));
+                }
+                _ => return Err(self.error("a text without its closing quote", Some(text))),
+            }
         }
     }
 
