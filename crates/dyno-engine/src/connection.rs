@@ -254,7 +254,7 @@ impl Connection {
 
 impl DriverConnection {
     /// Does what the outbox holds, up to the first error. When the session was last asked to stop; 0 for never.
-    fn run(&mut self, now: u64, rows: &mut dyn RowSink, io: &Io) -> u64 {
+    fn run(&mut self, now: u64, rows: &mut ClientRows<'_>, io: &Io) -> u64 {
         self.answer = Answer::default();
         self.error = io.outbox.calls.is_empty().then(|| no_driver_has_it().into());
         io.watched.begin(now);
@@ -264,6 +264,9 @@ impl DriverConnection {
                     self.answer.statements += executed.statements;
                     self.answer.rows += executed.rows;
                     self.answer.affected += executed.affected;
+                    if rows.is_wanted {
+                        rows.client.reply(Reply::Complete);
+                    }
                 }
                 Err(error) => {
                     self.error = Some(error.into());

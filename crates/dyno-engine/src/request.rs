@@ -95,6 +95,11 @@ impl<'a> Request<'a> {
         self.add(statement, None, |index| values.get(index).copied());
     }
 
+    /// The same with a value for each index of a parameter.
+    pub fn execute_with<'v>(&mut self, statement: StatementId, value: impl Fn(usize) -> Option<Value<'v>>) {
+        self.add(statement, None, value);
+    }
+
     #[inline]
     fn add<'v>(
         &mut self,

@@ -1,6 +1,8 @@
 //! The statements that a workload knows before its start, as the run's protocol mode and the server's protocol need
 //! them. The engine does not read SQL: a statement is text with holes.
 
+use std::fmt::Write as _;
+
 use dyno_results::spec::Protocol;
 use dyno_wire::my;
 use dyno_wire::my::reply::Expect;
@@ -45,6 +47,17 @@ impl Statement {
         }
         piece.push_str(rest);
         Self { sql: sql.into(), pieces: pieces.into(), tail: piece.into(), always_text: false }
+    }
+
+    /// Of what stands before each parameter, in their order, and behind the last: a `$` in it begins none.
+    #[must_use]
+    pub fn of_parts(before: Vec<String>, behind: &str) -> Self {
+        let mut sql = String::new();
+        for (text, number) in before.iter().zip(1..) {
+            let _ = write!(sql, "{text}${number}");
+        }
+        let pieces = before.into_iter().map(String::into_boxed_str).zip(0..).collect();
+        Self { sql: (sql + behind).into(), pieces, tail: behind.into(), always_text: false }
     }
 
     /// The same for a statement that is never prepared: MySQL prepares no `BEGIN`.
@@ -371,6 +384,13 @@ mod tests {
     fn what_is_no_parameter_stays() {
         assert_eq!(literal("$0 $70000 $x $", &[1]), "$0 $70000 $x $");
         assert_eq!(literal("$1 $2", &[1]), "1 NULL");
+    }
+
+    #[test]
+    fn a_statement_of_parts_has_parameters_only_between_them() {
+        let statement = Statement::of_parts(vec!["SELECT '$1', ".to_owned(), " + ".to_owned()], ";");
+        assert_eq!((statement.sql(), statement.parameters()), ("SELECT '$1', $1 + $2;", 2));
+        assert_eq!(statement.with_question_marks(), "SELECT '$1', ? + ?;");
     }
 
     #[test]

@@ -25,8 +25,6 @@ pub struct Capabilities {
     pub syntax: Syntax,
     /// Whether statements can be sent with their parameters apart without being prepared first.
     pub extended_protocol: bool,
-    /// Whether scripts in pgbench's language run on it.
-    pub pgbench_scripts: bool,
     /// Its name says that it is only read.
     pub read_only: bool,
     /// How a target without a database names one; `None` where each name has one.
@@ -41,7 +39,6 @@ impl Capabilities {
     pub const POSTGRESQL: Self = Self {
         error_codes: ErrorCodes::SqlStates,
         extended_protocol: true,
-        pgbench_scripts: true,
         parallel_workers: Some("SET max_parallel_workers_per_gather = {workers}"),
         ..Self::new("PostgreSQL", "pg", Syntax::POSTGRESQL)
     };
@@ -59,7 +56,6 @@ impl Capabilities {
             error_codes: ErrorCodes::Names,
             syntax,
             extended_protocol: false,
-            pgbench_scripts: false,
             read_only: false,
             name_database: None,
             parallel_workers: None,

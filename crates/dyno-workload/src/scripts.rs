@@ -7,17 +7,19 @@ use std::sync::Arc;
 use dyno_engine::workload::Workload;
 use dyno_results::sql_text::{Syntax, names_by_variables};
 use dyno_target::connection::Connection;
+use dyno_target::product::Dialect;
 use dyno_target::statements::UserStatement;
 
 use crate::benchmark::{
     Baseline, Benchmark, BenchmarkError, Dataset, MeasuredSize, Progress, Series, SeriesLoad, Site,
 };
 use crate::durable::only_reads;
+use crate::pgbench::bound::{BindError, BoundScripts, pipeline};
 use crate::pgbench::console::Console;
 use crate::pgbench::load::{LoadOptions, PgbenchLoad, WeightedScript};
 use crate::script::{
-    Kind, Names, Protocol, Script, ScriptError, Undefined, Variables, changing_name, parse, parse_with_text,
-    undefined,
+    Kind, Language, Names, Protocol, Script, ScriptError, Undefined, Variables, changing_name,
+    parse_with_text, quoted_variable, undefined,
 };
 
 /// A script that was read from a file.
@@ -51,10 +53,28 @@ pub enum SqlScriptError {
          write :\"{name}\", which is the name that -D {name}=VALUE gives, or run with --protocol simple"
     )]
     ParameterAsName { file: String, name: String, line: u32 },
+    #[error(
+        "{file}:{line}: {written} is to be a name, and on this target a variable is a value: write the name in the file, or give \
+         :\"NAME\" its value by -D alone"
+    )]
+    ValueAsName { file: String, line: u32, written: String },
+    #[error(
+        "{file}:{line}: :{name} stands in quotes or a comment, where no value can be: join texts in SQL (:{name} || '…'), or leave \
+         out the colon"
+    )]
+    InQuotes { file: String, line: u32, name: String },
+    #[error("{file}:{line}: \\startpipeline is of PostgreSQL's protocol, which this target does not speak")]
+    Pipeline { file: String, line: u32 },
 }
 
 impl From<ScriptError> for BenchmarkError {
     fn from(error: ScriptError) -> Self {
+        Self::Wrong(Box::new(error))
+    }
+}
+
+impl From<BindError> for BenchmarkError {
+    fn from(error: BindError) -> Self {
         Self::Wrong(Box::new(error))
     }
 }
@@ -105,12 +125,17 @@ impl SqlScript {
         Ok(Self { name: file(), text: text.to_owned(), defines: values.clone(), unused })
     }
 
+    /// `is_as_pgbench`: on a target that is sent what pgbench sends.
+    ///
     /// # Errors
     /// It cannot be sent in this protocol.
-    pub fn check(&self, protocol: Protocol) -> Result<(), SqlScriptError> {
+    pub fn check(&self, protocol: Protocol, is_as_pgbench: bool) -> Result<(), SqlScriptError> {
         let mut names = Names::new();
         let script = parse_with_text(&self.name, &self.text, Protocol::Simple, &mut names, &self.defines);
         let script = script.map_err(|error| SqlScriptError::Script(self.name.clone(), error))?;
+        if !is_as_pgbench {
+            return self.check_bound(&script, &names);
+        }
         if protocol == Protocol::Simple {
             return Ok(());
         }
@@ -120,6 +145,24 @@ impl SqlScript {
         }
         match parameter_as_name(&script, &names) {
             Some((name, line)) => Err(SqlScriptError::ParameterAsName { file, name, line }),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether each variable is a value.
+    fn check_bound(&self, script: &Script, names: &Names) -> Result<(), SqlScriptError> {
+        let file = self.name.clone();
+        if let Some(command) = pipeline(script) {
+            return Err(SqlScriptError::Pipeline { file, line: command.line });
+        }
+        if let Some((name, line)) = changing_name(script, names) {
+            return Err(SqlScriptError::ValueAsName { file, line, written: format!(":\"{name}\"") });
+        }
+        if let Some((name, line)) = parameter_as_name(script, names) {
+            return Err(SqlScriptError::ValueAsName { file, line, written: format!(":{name}") });
+        }
+        match quoted_variable(script, names) {
+            Some((name, line)) => Err(SqlScriptError::InQuotes { file, line, name: name.to_owned() }),
             None => Ok(()),
         }
     }
@@ -136,9 +179,8 @@ impl SqlScript {
     /// Whether it may change data, as far as its words tell: what a function does that it calls is not known.
     pub fn writes(&self) -> bool {
         let mut names = Names::new();
-        let Ok(script) = parse(&self.name, self.text.as_bytes(), Protocol::Simple, &mut names) else {
-            return true;
-        };
+        let script = parse_with_text(&self.name, &self.text, Protocol::Simple, &mut names, &self.defines);
+        let Ok(script) = script else { return true };
         let texts = script.commands.iter().filter_map(|command| match &command.kind {
             Kind::Sql(sql) => Some(sql.written(&names, &Variables::default())),
             _ => None,
@@ -146,25 +188,32 @@ impl SqlScript {
         texts.into_iter().any(|text| !only_reads(&text))
     }
 
-    /// The load of it by so many threads and at most so many clients.
+    /// The load of it by so many threads and at most so many clients, on a target of this dialect, or on one that is sent what pgbench
+    /// sends.
     ///
     /// # Errors
-    /// See [`new`](Self::new).
+    /// See [`new`](Self::new); it cannot be sent on the target.
     pub fn load(
         &self,
         protocol: Protocol,
+        dialect: Option<&Dialect>,
         (threads, clients): (u32, u32),
         (tries_max, seed): (u32, u64),
     ) -> Result<Box<dyn SeriesLoad>, BenchmarkError> {
         let mut names = Names::new();
-        let script = parse_with_text(&self.name, &self.text, protocol, &mut names, &self.defines)?;
-        let name = self.name.clone();
+        let read_for = if dialect.is_some() { Protocol::Simple } else { protocol };
+        let script = parse_with_text(&self.name, &self.text, read_for, &mut names, &self.defines)?;
+        let (name, writes) = (self.name.clone(), self.writes());
+        let bound = match dialect {
+            Some(dialect) => BoundScripts::new(&[(&script, writes)], protocol, dialect)?,
+            None => BoundScripts::default(),
+        };
         let given = self.defines.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let statements = script.statements(&names, given);
         let scripts = vec![WeightedScript { script: Script { name, ..script }, weight: 1 }];
         let options = LoadOptions {
             defines: self.defines.clone().into_iter().collect(),
-            strict: true,
+            language: Language::Workload,
             mode: protocol,
             clients,
             threads,
@@ -176,10 +225,11 @@ impl SqlScript {
         };
         // The engine tells the errors of the load.
         let silent = Console::new(|_| (), Box::new(|_| String::new()));
-        let Ok(workload) = PgbenchLoad::new(scripts, names, options, 1, Arc::default(), silent) else {
+        let Ok(workload) = PgbenchLoad::new(scripts, (names, bound), options, 1, Arc::default(), silent)
+        else {
             unreachable!("it has no log that could not be opened")
         };
-        Ok(Box::new(ScriptLoad { workload: Arc::new(workload), writes: self.writes(), statements }))
+        Ok(Box::new(ScriptLoad { workload: Arc::new(workload), writes, statements }))
     }
 }
 
@@ -300,14 +350,14 @@ mod tests {
         for used in ["SELECT :len;", "SELECT :'len';", "SELECT :\"len\";"] {
             let script = SqlScript::new("./x.sql", used, &BTreeMap::from(values.clone())).unwrap();
             assert_eq!(
-                (script.unused(), script.check(Protocol::Prepared)),
+                (script.unused(), script.check(Protocol::Prepared, true)),
                 (&["lenn".to_owned()][..], Ok(()))
             );
         }
         let changing = "\\set len 1\nSELECT :\"len\";";
         let script = SqlScript::new("./x.sql", changing, &BTreeMap::new()).unwrap();
-        assert_eq!(script.check(Protocol::Simple), Ok(()));
-        let refused = script.check(Protocol::Extended).unwrap_err().to_string();
+        assert_eq!(script.check(Protocol::Simple, true), Ok(()));
+        let refused = script.check(Protocol::Extended, true).unwrap_err().to_string();
         assert!(
             refused.starts_with("./x.sql:2: :\"len\"") && refused.contains("--protocol simple"),
             "{refused}"
@@ -319,13 +369,13 @@ mod tests {
             ("SELECT 1\nFROM :tab;", 2),
         ] {
             let script = SqlScript::new("./x.sql", text, &given).unwrap();
-            assert_eq!(script.check(Protocol::Simple), Ok(()));
-            let refused = script.check(Protocol::Prepared).unwrap_err().to_string();
+            assert_eq!(script.check(Protocol::Simple, true), Ok(()));
+            let refused = script.check(Protocol::Prepared, true).unwrap_err().to_string();
             assert!(refused.starts_with(&format!("./x.sql:{line}: :tab stands")), "{refused}");
         }
         for text in ["UPDATE :\"tab\" SET v = 1;", "SELECT substring(:tab FROM 1);"] {
             let script = SqlScript::new("./x.sql", text, &given).unwrap();
-            assert_eq!(script.check(Protocol::Prepared), Ok(()), "{text}");
+            assert_eq!(script.check(Protocol::Prepared, true), Ok(()), "{text}");
         }
     }
 }

@@ -22,7 +22,8 @@ use super::shell;
 use super::tally::{FailureKind, Tally};
 use crate::script::random::Prng;
 use crate::script::{
-    Command, Context, Kind, Names, Operand, Program, Protocol, Value, Variables, shell_command, sleep_us,
+    Command, Context, Kind, Language, Names, Operand, Program, Protocol, Value, Variables, shell_command,
+    sleep_us,
 };
 
 /// One client.
@@ -280,7 +281,9 @@ impl ScriptClient {
             return Err(self.abort_storing("aset", query, &name));
         }
         let query = answer.statements.saturating_sub(1);
-        if !every && self.rows.last_rows() != 1 {
+        let language = self.shared.options.language;
+        let has_none = language == Language::Workload && self.rows.last_rows() == 0;
+        if !every && self.rows.last_rows() != 1 && !has_none {
             let why = format!("expected one row, got {}", self.rows.last_rows());
             return Err(self.abort_query(query, &why));
         }
@@ -288,7 +291,7 @@ impl ScriptClient {
             // Each result was stored as it ended.
             return Ok(());
         }
-        let stored = self.rows.store(&mut self.variables).map_err(str::to_owned);
+        let stored = self.rows.store(language, &mut self.variables).map_err(str::to_owned);
         stored.map_err(|name| self.abort_storing("gset", query, &name))
     }
 
@@ -370,14 +373,14 @@ impl Client for ScriptClient {
                 let Some(gset) = self.shared.gset(self.script, self.command) else { return };
                 self.rows.column(&gset.prefix, name, &self.shared.names);
             }
-            Reply::Kind(_) => {}
+            Reply::Kind(kind) => self.rows.kind(kind),
             Reply::Row(row) => self.rows.row(&row),
             Reply::Complete => {
                 self.rows.complete();
                 if self.shared.gset(self.script, self.command).is_some_and(|gset| gset.every)
                     && self.rows.last_rows() > 0
                 {
-                    self.rows.store_every(&mut self.variables);
+                    self.rows.store_every(self.shared.options.language, &mut self.variables);
                 }
             }
         }

@@ -9,13 +9,14 @@ use dyno_engine::request::Statement;
 use dyno_engine::schedule::Gaps;
 use dyno_engine::workload::{Client, ClientIdentity, StatementId, Workload};
 
+use super::bound::BoundScripts;
 use super::client::ScriptClient;
 use super::console::Console;
 use super::log::{LogEntry, LogError, LogOptions, TransactionLog};
 use super::tally::{Counts, Tally};
 use crate::script::random::Prng;
 use crate::script::seeds::{Seeds, choose};
-use crate::script::{Command, Gset, Kind, Names, Protocol, Script, Value, Variables};
+use crate::script::{Command, Gset, Kind, Language, Names, Protocol, Script, Value, Variables};
 
 /// A script and how often it is chosen.
 #[derive(Debug, Clone)]
@@ -43,9 +44,9 @@ pub struct LoadOptions {
     /// `-C`: each transaction has a connection of its own.
     pub connects_each: bool,
     pub exit_on_abort: bool,
-    /// What cannot do what the script says ends its client: a statement with a variable that has no value, and one that the
-    /// server does not prepare. pgbench sends both.
-    pub strict: bool,
+    /// In that of workload files what cannot do what the script says ends its client: a statement with a variable that has no value,
+    /// and one that the server does not prepare. pgbench sends both.
+    pub language: Language,
     pub failures_detailed: bool,
     pub verbose_errors: bool,
     /// `--debug`
@@ -70,7 +71,7 @@ impl Default for LoadOptions {
             continue_on_error: false,
             connects_each: false,
             exit_on_abort: false,
-            strict: false,
+            language: Language::Pgbench,
             failures_detailed: false,
             verbose_errors: false,
             debug: false,
@@ -101,7 +102,7 @@ pub(super) struct PgbenchShared {
     clients: Vec<Prng>,
     threads: Vec<ThreadShare>,
     types: Vec<String>,
-    statements: [Statement; 1],
+    pub(super) bound: BoundScripts,
 }
 
 /// What the clients of one thread share. Only that thread takes the lock while the load runs, so it never waits; and it
@@ -132,12 +133,15 @@ impl PgbenchLoad {
     /// When a log cannot be opened.
     pub fn new(
         scripts: Vec<WeightedScript>,
-        mut names: Names,
+        (mut names, mut bound): (Names, BoundScripts),
         options: LoadOptions,
         scale: i64,
         stop: Arc<AtomicBool>,
         console: Console,
     ) -> Result<Self, LogError> {
+        if bound.statements.is_empty() {
+            bound.statements.push(Statement::new("ROLLBACK"));
+        }
         let mut seeds = Seeds::new(options.random_seed);
         let clients = (0..options.clients).map(|_| seeds.client()).collect();
         let variables = initial_variables(&options, &mut names, scale, &mut seeds);
@@ -169,7 +173,7 @@ impl PgbenchLoad {
             variables,
             clients,
             threads,
-            statements: [Statement::new("ROLLBACK")],
+            bound,
         })))
     }
 
@@ -249,7 +253,10 @@ fn initial_variables(options: &LoadOptions, names: &mut Names, scale: i64, seeds
     variables.set(scale_slot, Value::Integer(scale));
     variables.set(random_seed, Value::Integer(options.random_seed.cast_signed()));
     for (slot, value) in defines {
-        variables.set_spelling(slot, value);
+        match options.language {
+            Language::Pgbench => variables.set_spelling(slot, value),
+            Language::Workload => variables.set_given(slot, value),
+        }
     }
     let defined = |name: &str| options.defines.iter().any(|(defined, _)| defined == name);
     if !defined("default_seed") {
@@ -304,7 +311,7 @@ impl Workload for PgbenchLoad {
     }
 
     fn statements(&self) -> &[Statement] {
-        &self.0.statements
+        &self.0.bound.statements
     }
 
     fn recovery(&self) -> Option<StatementId> {

@@ -2,6 +2,7 @@
 //! Everything that users parse (messages, SQL, rows) is as pgbench 18 has it.
 
 pub mod before;
+pub mod bound;
 mod client;
 pub mod console;
 mod debug;

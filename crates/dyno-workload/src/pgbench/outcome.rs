@@ -11,13 +11,13 @@ use super::client::{Aborted, ScriptClient};
 use super::load::WeightedScript;
 use super::log::{LogEntry, Logged};
 use super::tally::FailureKind;
-use crate::script::{Command, EvaluateError, Kind};
+use crate::script::{Command, EvaluateError, Kind, Language};
 
 impl ScriptClient {
     /// The server refused a statement: is the transaction tried again, has it failed, or must the client give up?
     pub(super) fn react(&mut self, failure: &StatementFailure<'_>) -> Reaction {
         if let Some(command) = self.preparing.filter(|_| !failure.error.ends_session()) {
-            if !self.shared.options.strict {
+            if self.shared.options.language == Language::Pgbench {
                 let text = self.text_of(failure);
                 self.shared.console.error(&text);
                 return Reaction::GoOn;
@@ -33,6 +33,9 @@ impl ScriptClient {
         let kind = match failure.error.state().as_str() {
             "40001" => FailureKind::Serialization,
             "40P01" => FailureKind::Deadlock,
+            _ if self.shared.options.language == Language::Workload && failure.error.asks_for_retry() => {
+                FailureKind::Serialization
+            }
             _ if self.shared.options.continue_on_error && !failure.error.ends_session() => FailureKind::Other,
             _ => {
                 let text = self.text_of(failure);

@@ -2,19 +2,23 @@
 //! wanted.
 
 use dyno_engine::workload::{Field, Row};
+use dyno_results::answer::Kind;
 
-use crate::script::{Names, Slot, Variables};
+use crate::script::{Language, Names, Slot, Value, Variables};
 
 /// The rows of the results of one request.
 #[derive(Debug, Default)]
 pub(super) struct RowSink {
     /// The variables of the current result's columns; `None` for a name that no script mentions.
     columns: Vec<Option<Slot>>,
+    /// Of what kind its columns are, as far as that is known.
+    kinds: Vec<Kind>,
     /// The first column whose name is no variable's.
     invalid: Option<String>,
     /// The last row's values, one after the other, and where each ends.
     text: Vec<u8>,
     ends: Vec<usize>,
+    nulls: Vec<bool>,
     /// Rows of the current result, and of the last that ended.
     rows: u64,
     last_rows: u64,
@@ -33,6 +37,7 @@ impl RowSink {
 
     pub(super) fn begin_result(&mut self) {
         self.columns.clear();
+        self.kinds.clear();
         self.ends.clear();
         self.text.clear();
         (self.invalid, self.rows) = (None, 0);
@@ -48,10 +53,19 @@ impl RowSink {
         self.columns.push(names.find(&self.name));
     }
 
+    /// The kind of the next column; behind the last they are told anew.
+    pub(super) fn kind(&mut self, kind: Kind) {
+        if self.kinds.len() >= self.columns.len() {
+            self.kinds.clear();
+        }
+        self.kinds.push(kind);
+    }
+
     pub(super) fn row(&mut self, row: &Row<'_>) {
         self.rows += 1;
         self.text.clear();
         self.ends.clear();
+        self.nulls.clear();
         row.for_each(|field| {
             match field {
                 // It becomes the empty text.
@@ -60,6 +74,7 @@ impl RowSink {
                 Field::Other(value) => self.text.extend_from_slice(value.to_string().as_bytes()),
             }
             self.ends.push(self.text.len());
+            self.nulls.push(matches!(field, Field::Null));
         });
     }
 
@@ -76,9 +91,9 @@ impl RowSink {
 
     /// Sets the variables to the last row's values, unless a result before could not be kept; that this one cannot is
     /// for [`RowSink::take_refused`].
-    pub(super) fn store_every(&mut self, variables: &mut Variables) {
+    pub(super) fn store_every(&mut self, language: Language, variables: &mut Variables) {
         if self.refused.is_none()
-            && let Err(name) = self.store(variables)
+            && let Err(name) = self.store(language, variables)
         {
             self.refused = Some((self.results.saturating_sub(1), name.to_owned()));
         }
@@ -89,10 +104,15 @@ impl RowSink {
         self.refused.take()
     }
 
-    /// Sets the variables to the last row's values; the name of a column that cannot be a variable, if there is one.
-    pub(super) fn store(&self, variables: &mut Variables) -> Result<(), &str> {
+    /// Sets the variables to the last row's values, in workload files to NULL where there is none; the name of a column that cannot
+    /// be a variable, if there is one.
+    pub(super) fn store(&self, language: Language, variables: &mut Variables) -> Result<(), &str> {
         if let Some(name) = &self.invalid {
             return Err(name);
+        }
+        if language == Language::Workload {
+            self.store_values(variables);
+            return Ok(());
         }
         let mut start = 0;
         for (slot, end) in self.columns.iter().zip(&self.ends) {
@@ -102,5 +122,25 @@ impl RowSink {
             start = *end;
         }
         Ok(())
+    }
+
+    /// Each by the kind of its column: a text is no number, whatever it looks like.
+    fn store_values(&self, variables: &mut Variables) {
+        for (at, slot) in self.columns.iter().enumerate() {
+            let Some(slot) = slot else { continue };
+            let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+            match (self.ends.get(at), self.nulls.get(at)) {
+                (Some(end), Some(false)) => {
+                    let text = &self.text[start..*end];
+                    let kind = self.kinds.get(at).copied().unwrap_or_default();
+                    let is_spelled = kind.is_number() || matches!(kind, Kind::Boolean | Kind::Unknown);
+                    match is_spelled {
+                        true => variables.set_given(*slot, text),
+                        false => variables.set_text(*slot, text),
+                    }
+                }
+                _ => variables.set(*slot, Value::Null),
+            }
+        }
     }
 }

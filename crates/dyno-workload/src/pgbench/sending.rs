@@ -4,7 +4,7 @@ use dyno_engine::request::{Request, Withdrawn};
 use dyno_engine::workload::Step;
 
 use super::client::{Aborted, ScriptClient};
-use crate::script::{Command, Kind, Protocol, Sql};
+use crate::script::{Command, Kind, Language, Protocol, Sql};
 
 /// A pipeline that the script has started.
 #[derive(Debug, Default)]
@@ -27,11 +27,14 @@ pub(super) struct Sent {
 impl ScriptClient {
     /// Adds an SQL command to the request. In a pipeline the script goes on at once.
     pub(super) fn send(&mut self, sql: &Sql, request: &mut Request<'_>) -> Result<Option<Step>, Aborted> {
-        if self.shared.options.strict
-            && let Some(slot) = sql.first_unset(&self.variables)
-        {
-            let name = self.shared.names.name(slot);
-            return Err(self.abort(&format!("the variable {name} has no value here")));
+        if self.shared.options.language == Language::Workload {
+            if let Some(slot) = sql.first_unset(&self.variables) {
+                let name = self.shared.names.name(slot);
+                return Err(self.abort(&format!("the variable {name} has no value here")));
+            }
+            if let Some(step) = self.send_bound(sql, request) {
+                return step;
+            }
         }
         if self.prepares(self.command, sql, request) {
             return Ok(Some(Step::Send));
@@ -70,7 +73,8 @@ impl ScriptClient {
         }
         let mut bind = request.bind(name);
         for slot in &sql.parameters {
-            bind.text_with(|out| self.variables.write_text(*slot, out));
+            let is_null = self.shared.options.language == Language::Workload && self.variables.is_null(*slot);
+            bind.text_with(|out| !is_null && self.variables.write_text(*slot, out));
         }
         bind.finish();
         if sql.gset.is_some() {

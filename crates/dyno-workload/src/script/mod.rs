@@ -28,7 +28,7 @@ pub use expression::{Context, ExpressionError, Program, compile};
 pub use names::{Names, Slot};
 pub use operand::{Operand, Quote, SleepUnit, shell_command, sleep_us};
 pub use parse::parse;
-pub use quoted::{changing_name, parse_with_text};
+pub use quoted::{changing_name, parse_with_text, quoted_variable};
 pub use rows::{RowContext, column_seed};
 pub use sql::{Gset, Sql};
 pub use undefined::{Undefined, undefined};

@@ -6,12 +6,10 @@ use std::collections::BTreeMap;
 
 use dyno_results::sql_text::Syntax;
 
+use super::parse::{parse_in, too_many};
 use super::sql::write_quoted;
 use super::undefined::{SET_BY_PGBENCH, in_operands, nearest, sets};
-use super::{
-    Command, Kind, Names, Operand, Protocol, Quote, Script, ScriptError, Sql, Variables, parse,
-    parse::too_many,
-};
+use super::{Command, Kind, Language, Names, Operand, Protocol, Quote, Script, ScriptError, Sql, Variables};
 use crate::query_set::quoted_names;
 use crate::statements::quoted;
 
@@ -25,7 +23,7 @@ struct Given<'a> {
     results: Vec<(&'a str, String)>,
 }
 
-/// Parses a script, in which what stands in quotes or a comment is a variable only if `given` (`-D`) or the script give one of its
+/// Parses a script of a workload file, in which what stands in quotes or a comment is a variable only if `given` (`-D`) or the script give one of its
 /// name a value. One whose name is like such a name stays a variable without a value, because it may be mistyped.
 ///
 /// # Errors
@@ -37,7 +35,7 @@ pub fn parse_with_text(
     names: &mut Names,
     given: &BTreeMap<String, String>,
 ) -> Result<Script, ScriptError> {
-    let mut script = parse(name, text.as_bytes(), Protocol::Simple, names)?;
+    let mut script = parse_in(Language::Workload, name, text.as_bytes(), Protocol::Simple, names)?;
     for command in &mut script.commands {
         if let Kind::Sql(sql) = &mut command.kind {
             sql.pieces = with_quoted_names(sql, names).into();
@@ -61,6 +59,20 @@ pub fn changing_name<'n>(script: &Script, names: &'n Names) -> Option<(&'n str, 
     script.commands.iter().find_map(|command| {
         let Kind::Sql(sql) = &command.kind else { return None };
         let at = sql.pieces.iter().position(|piece| matches!(piece, Operand::Quoted(_, Quote::Double)))?;
+        let (slot, further) = in_operands(&sql.pieces[..=at]).pop()?;
+        Some((names.name(slot), command.line.saturating_add(further)))
+    })
+}
+
+/// The first variable of a script, read for the simple protocol, that stands in quotes or a comment, and its line.
+pub fn quoted_variable<'n>(script: &Script, names: &'n Names) -> Option<(&'n str, u32)> {
+    script.commands.iter().find_map(|command| {
+        let Kind::Sql(sql) = &command.kind else { return None };
+        let (text, places) = whole(sql, names);
+        let quoted = quoted(str::from_utf8(&text).ok()?);
+        let at = sql.pieces.iter().zip(places).position(|(piece, place)| {
+            matches!(piece, Operand::Variable(_)) && quoted.iter().any(|range| range.contains(&place))
+        })?;
         let (slot, further) = in_operands(&sql.pieces[..=at]).pop()?;
         Some((names.name(slot), command.line.saturating_add(further)))
     })
@@ -120,7 +132,11 @@ impl<'a> Given<'a> {
             Operand::Variable(slot) if is_quoted(at) && self.lacks(names.name(*slot)) => {
                 Operand::Text([b":", names.bytes(*slot)].concat().into())
             }
-            Operand::Quoted(slot, quote) if let Some(value) = self.constant(names.name(*slot)) => {
+            // How a text with a backslash is written is not the same everywhere.
+            Operand::Quoted(slot, quote)
+                if let Some(value) = self.constant(names.name(*slot))
+                    && (*quote == Quote::Double || !value.contains('\\')) =>
+            {
                 let mut text = Vec::new();
                 write_quoted(value.as_bytes(), *quote, &mut text);
                 Operand::Text(text.into())
@@ -195,6 +211,11 @@ mod tests {
         let mut names = Names::new();
         let simple = sql(Protocol::Simple, &mut names);
         let mut variables = Variables::new(&names);
+        for (name, value) in &given {
+            if let Some(slot) = names.find(name) {
+                variables.set_spelling(slot, value);
+            }
+        }
         if let Some(x) = names.find("x") {
             variables.set(x, Value::Integer(7));
         }
@@ -248,7 +269,7 @@ mod tests {
             ("SELECT :'given';", ["SELECT 'O''Neil \"x\"';"; 2]),
             ("SELECT :\"given\";", ["SELECT \"O'Neil \"\"x\"\"\";"; 2]),
             ("SELECT date :'given'::date;", ["SELECT date 'O''Neil \"x\"'::date;"; 2]),
-            ("SELECT :'path', :\"path\";", ["SELECT E'C:\\\\x', \"C:\\x\";"; 2]),
+            ("SELECT :'path', :\"path\";", ["SELECT E'C:\\\\x', \"C:\\x\";", "SELECT $1, \"C:\\x\";"]),
             ("\\set x 1\nSELECT :'x', :x;", ["SELECT '7', 7;", "SELECT $1, $2;"]),
             ("SELECT 1 AS x \\gset\nSELECT :'x'\n, :\"x\";", ["SELECT '7'\n, \"7\";", "SELECT $1\n, $2;"]),
             // No parameters.

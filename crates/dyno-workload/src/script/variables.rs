@@ -1,5 +1,7 @@
 //! One client's variables: by slot unset, a value, or the spelling of one, which becomes a value when an expression asks for it.
 
+use dyno_engine::request::Value as Bound;
+
 use super::value::TextRange;
 use super::{EvaluateError, Names, Slot, Value};
 use crate::c_numbers::{self, NumberError};
@@ -69,6 +71,35 @@ impl Variables {
     pub fn set_spelling(&mut self, slot: Slot, text: impl AsRef<[u8]>) {
         if let Some(cell) = self.cells.get_mut(slot.index()) {
             cell.fill(Content::Spelling, text.as_ref());
+        }
+    }
+
+    /// The same; what spells no value is a text.
+    pub(crate) fn set_given(&mut self, slot: Slot, text: impl AsRef<[u8]>) {
+        match value_of(text.as_ref(), "") {
+            Ok(_) => self.set_spelling(slot, text),
+            Err(_) => self.set_text(slot, text),
+        }
+    }
+
+    pub(crate) fn is_null(&self, slot: Slot) -> bool {
+        self.known(slot) == Some(Value::Null)
+    }
+
+    /// As the value of a parameter. What is spelled as a number is one only where the number is written so.
+    #[inline]
+    pub(crate) fn bound(&self, slot: Slot) -> Bound<'_> {
+        match self.cells.get(slot.index()) {
+            Some(Cell { content: Content::Text, text, .. }) => Bound::Text(text),
+            Some(Cell { content: Content::Spelling, text, .. }) => number(text).unwrap_or(Bound::Text(text)),
+            Some(Cell { value: Some(value), .. }) => match value {
+                // Not all products have Booleans, and those that do take numbers for them.
+                Value::Boolean(value) => Bound::Integer(i64::from(*value)),
+                Value::Integer(value) => Bound::Integer(*value),
+                Value::Double(value) => Bound::Double(*value),
+                Value::Null | Value::Text(_) => Bound::Null,
+            },
+            _ => Bound::Null,
         }
     }
 
@@ -145,6 +176,20 @@ impl Cell {
 
 fn part(texts: &[u8], range: TextRange) -> &[u8] {
     texts.get(range.from as usize..range.to as usize).unwrap_or_default()
+}
+
+/// The number that is written so: `-5`, `0.25`, and neither `007` nor `1e3`.
+fn number(text: &[u8]) -> Option<Bound<'static>> {
+    let text = str::from_utf8(text).ok()?;
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let (whole, behind) = digits.split_once('.').unwrap_or((digits, "0"));
+    let are_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let is_canonical = are_digits(whole) && are_digits(behind) && (whole == "0" || !whole.starts_with('0'));
+    match is_canonical && text != "-0" {
+        true if whole.len() == digits.len() => text.parse().ok().map(Bound::Integer),
+        true => text.parse().ok().map(Bound::Double),
+        false => None,
+    }
 }
 
 /// What a text means: null, a boolean (also by its first letters), an integer, and else a double.

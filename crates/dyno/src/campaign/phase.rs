@@ -70,8 +70,8 @@ impl<'a> PhaseRun<'a> {
         let name = system.name();
         let plans = room::loads(phase, name);
         let threads = threads(context, phase, &system.server);
-        let data = (system.data(), system.plan.capabilities().syntax);
-        let loads = generator::loads(context.plan, phase, data, threads)?;
+        let site = (system.plan.capabilities(), system.server.connection.dialect());
+        let loads = generator::loads(context.plan, phase, (system.data(), &site), threads)?;
         if let Some(moved) = system.server.files().moved() {
             return Err(Failure::advised(moved.to_owned(), FILE_MOVED));
         }
@@ -99,7 +99,7 @@ impl<'a> PhaseRun<'a> {
         }
         check_autocommit(&mut system.server)?;
         let route = &system.server.route;
-        let local = LocalGenerator::new(context.plan, phase, route, &loads, threads);
+        let local = LocalGenerator::new(context.plan, phase, route, (&loads, &site), threads);
         let spec = RunSpec { threads: Some(threads), ..context.plan.resolved.clone() };
         let segment = Segment::default();
         let prepare = Prepare { spec, segment, system: name.to_owned(), phase: phase.place };

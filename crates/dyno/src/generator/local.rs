@@ -11,9 +11,10 @@ use dyno_engine::engine::{Engine, Observation as Seen, Signals};
 use dyno_engine::error::SessionError;
 use dyno_results::event::StageFinished;
 use dyno_results::spec::{PollerChoice, Segment, StageOrder};
-use dyno_results::sql_text::Syntax;
+use dyno_target::Capabilities;
 use dyno_target::cause::Cause;
 use dyno_target::connection::{CancelHandle, Connection};
+use dyno_target::product::Dialect;
 use dyno_wire::endpoint::{Endpoint, SessionName};
 use dyno_workload::benchmark::{Dataset, SeriesLoad};
 use dyno_workload::scripts::SqlScript;
@@ -25,11 +26,14 @@ use crate::plan::{LoadSource, PhasePlan, Plan, StreamPlan, TargetSource};
 /// Clients of a script, whose random numbers are drawn before it is known how many there will be.
 const SCRIPT_CLIENTS: u32 = 16_384;
 
+/// What is known of a target whose scripts are sent.
+pub(crate) type Site = (Capabilities, Dialect);
+
 /// What the streams of a phase run, in their order. Those of one workload share what it counts, and the ids that it draws.
 pub(crate) fn loads(
     plan: &Plan,
     phase: &PhasePlan,
-    (data, syntax): (Option<&Dataset>, Syntax),
+    (data, site): (Option<&Dataset>, &Site),
     threads: u32,
 ) -> Result<Vec<Arc<dyn SeriesLoad>>, Failure> {
     let mut loads: Vec<Arc<dyn SeriesLoad>> = Vec::new();
@@ -46,9 +50,9 @@ pub(crate) fn loads(
                 Arc::from(load.ok_or(Failure::SystemBroken)?)
             }
             (None, LoadSource::Script(script)) => {
-                Arc::from(of_script(script, stream, threads, plan.seed_of(at as u64))?)
+                Arc::from(of_script(script, stream, site, threads, plan.seed_of(at as u64))?)
             }
-            (None, LoadSource::Queries(folder)) => Arc::from(folder.load(syntax)),
+            (None, LoadSource::Queries(folder)) => Arc::from(folder.load(site.0.syntax)),
         });
     }
     Ok(loads)
@@ -58,15 +62,18 @@ pub(crate) fn loads(
 fn of_script(
     script: &SqlScript,
     stream: &StreamPlan,
+    (can, dialect): &Site,
     threads: u32,
     seed: u64,
 ) -> Result<Box<dyn SeriesLoad>, Failure> {
-    Ok(script.load(stream.protocol, (threads, SCRIPT_CLIENTS), (stream.tries_max, seed))?)
+    let dialect = (!can.extended_protocol).then_some(dialect);
+    Ok(script.load(stream.protocol, dialect, (threads, SCRIPT_CLIENTS), (stream.tries_max, seed))?)
 }
 
 /// Generates the load of a phase in this process.
 pub struct LocalGenerator {
     route: Route,
+    site: Site,
     segment: Segment,
     threads: u32,
     realtime: bool,
@@ -101,7 +108,7 @@ impl LocalGenerator {
         plan: &Plan,
         phase: &PhasePlan,
         route: &Route,
-        loads: &[Arc<dyn SeriesLoad>],
+        (loads, site): (&[Arc<dyn SeriesLoad>], &Site),
         threads: u32,
     ) -> Self {
         let stream = |((place, own), load): ((u64, &StreamPlan), &Arc<dyn SeriesLoad>)| Stream {
@@ -112,6 +119,7 @@ impl LocalGenerator {
         };
         Self {
             route: route.clone(),
+            site: *site,
             segment: Segment::default(),
             threads,
             realtime: plan.spec.realtime,
@@ -140,13 +148,14 @@ impl LocalGenerator {
         let mut connection = Connection::open(&route).map_err(other)?;
         let data = system.benchmark.find(&mut connection).map_err(other)?;
         let threads = plan.spec.threads.unwrap_or(1);
-        let loads = loads(&plan, phase, (data.as_ref(), system.capabilities().syntax), threads);
+        let site = (system.capabilities(), connection.dialect());
+        let loads = loads(&plan, phase, (data.as_ref(), &site), threads);
         let loads = loads.map_err(other)?;
         let divided = prepare.segment.generators() > 1;
         if let Some(why) = loads.iter().find_map(|load| load.undivided()).filter(|_| divided) {
             return Err(other(why));
         }
-        Ok(Self { segment: prepare.segment, ..Self::new(&plan, phase, &route, &loads, threads) })
+        Ok(Self { segment: prepare.segment, ..Self::new(&plan, phase, &route, (&loads, &site), threads) })
     }
 
     fn start_engine(&self, stream: &Stream, engines: &mut u64) -> Result<Engine, GeneratorError> {
@@ -157,7 +166,7 @@ impl LocalGenerator {
         let seed = stream.seed.wrapping_add(further);
         let workload = match &stream.plan.source {
             LoadSource::Script(script) if *engines > 0 => {
-                let load = of_script(script, &stream.plan, self.threads, seed);
+                let load = of_script(script, &stream.plan, &self.site, self.threads, seed);
                 load.map_err(|failure| GeneratorError::other(&failure))?.workload()
             }
             _ => stream.load.workload(),

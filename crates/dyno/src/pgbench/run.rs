@@ -18,6 +18,7 @@ use dyno_target::connection::Connection;
 use dyno_target::statements::UserStatement;
 use dyno_wire::libpq_text;
 use dyno_workload::pgbench::before::{self, TableFacts};
+use dyno_workload::pgbench::bound::BoundScripts;
 use dyno_workload::pgbench::console::Console;
 use dyno_workload::pgbench::load::{PgbenchLoad, WeightedScript};
 use dyno_workload::script::Names;
@@ -103,7 +104,14 @@ fn load(
     drop(connection);
     let place = server.clone();
     let console = Console::new(say, Box::new(move |error| place.failure(error)));
-    let load = PgbenchLoad::new(scripts, names, options.load.clone(), scale, Arc::clone(stop), console)?;
+    let load = PgbenchLoad::new(
+        scripts,
+        (names, BoundScripts::default()),
+        options.load.clone(),
+        scale,
+        Arc::clone(stop),
+        console,
+    )?;
     let run = Run { options, server, load: &load, scale, tables, stop };
     let mut ended = run.measure(recording)?;
     if let Err(error) = load.finish_logs() {

@@ -2,7 +2,7 @@
 
 use dyno_results::spec::Protocol;
 
-use super::{LoadSource, PhasePlan, StreamPlan, SystemPlan};
+use super::{LoadSource, PhasePlan, SystemPlan};
 use crate::failure::Failure;
 
 /// Refuses what does not go together, and says what would.
@@ -41,20 +41,18 @@ pub(super) fn refuse(systems: &[SystemPlan], phases: &[PhasePlan]) -> Result<(),
     for target in systems {
         let name = &target.name;
         let can = target.capabilities();
-        let is_script = |stream: &&StreamPlan| matches!(stream.source, LoadSource::Script(_));
-        if let Some(script) = streams().find(is_script).filter(|_| !can.pgbench_scripts) {
-            return Err(Failure::wrong(format!(
-                "{} is in pgbench's language, which runs on PostgreSQL only, and {name} is {}: run one of dyno's \
-                     workloads (`dyno workloads`), or on MySQL a Lua script (`dyno sysbench FILE.lua`)",
-                script.workload, can.protocol
-            )));
-        }
         if extended && !can.extended_protocol {
             return Err(Failure::wrong(format!(
                 "--protocol extended is PostgreSQL's, and {name} speaks {}'s: there statements are sent simple or \
                      prepared",
                 can.protocol
             )));
+        }
+        for stream in streams() {
+            if let LoadSource::Script(script) = &stream.source {
+                let checked = script.check(stream.protocol, can.extended_protocol);
+                checked.map_err(|error| Failure::wrong(error.to_string()))?;
+            }
         }
         if can.read_only && streams().any(|stream| stream.writes(&target.benchmark.series())) {
             return Err(Failure::wrong(format!(

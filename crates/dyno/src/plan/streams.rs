@@ -331,9 +331,6 @@ impl StreamPlan {
             None => usual,
         };
         let protocol = *stream.protocol.get_or_insert_default();
-        if let LoadSource::Script(script) = &source {
-            script.check(protocol).map_err(|error| Failure::wrong(error.to_string()))?;
-        }
         let plan = Self {
             name,
             workload,

@@ -21,6 +21,7 @@ mod refusals;
 mod report;
 mod rows;
 mod saturation;
+mod scripts;
 mod secrets;
 mod serve;
 mod server;

@@ -1,0 +1,199 @@
+//! How a script's SQL commands are sent where the server does not speak pgbench's protocol: as statements of the engine, whose values
+//! are bound, or with `--protocol simple` literals that the engine quotes. A variable is a value, and never a part of the text.
+
+use dyno_engine::request::{QueryKind, Request, Statement};
+use dyno_engine::workload::{StatementId, Step};
+use dyno_target::product::Dialect;
+
+use super::client::{Aborted, ScriptClient};
+use crate::script::{Command, Kind, Operand, Protocol, Script, Slot, Sql};
+use crate::statements::{kind, statements};
+
+/// How a command is sent.
+#[derive(Debug)]
+enum Bound {
+    Statement {
+        id: StatementId,
+        parameters: Box<[Slot]>,
+        kind: QueryKind,
+    },
+    /// As it is: what is not prepared, because it may make what later ones need.
+    Text(Box<str>),
+}
+
+/// The commands of all scripts, by script and command; of no length where they are sent as pgbench does.
+#[derive(Debug, Default)]
+pub struct BoundScripts {
+    commands: Vec<Vec<Option<Bound>>>,
+    pub(super) statements: Vec<Statement>,
+}
+
+/// Why a script cannot be sent so.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BindError {
+    #[error("{file}:{line}: there are no transactions on this target: leave {words} out")]
+    NoTransactions { file: String, line: u32, words: String },
+    #[error(
+        "{file}:{line}: a message of several statements has variables, and this target prepares one statement at a time: write \
+         ; instead of \\;, or run with --protocol simple"
+    )]
+    Several { file: String, line: u32 },
+    #[error("{file}:{line}: the scripts have more than 65,535 statements")]
+    TooMany { file: String, line: u32 },
+}
+
+/// What a statement that stands alone does to the transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Block {
+    Begin,
+    Commit,
+    Rollback,
+}
+
+impl Block {
+    fn of(sql: &str) -> Option<Self> {
+        let words: Vec<String> = sql.split_whitespace().map(str::to_ascii_lowercase).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        match words.as_slice() {
+            ["begin"] | ["begin" | "start", "transaction"] | ["begin", "work"] => Some(Self::Begin),
+            ["commit" | "end"] | ["commit" | "end", "transaction" | "work"] => Some(Self::Commit),
+            ["rollback" | "abort"] | ["rollback" | "abort", "transaction" | "work"] => Some(Self::Rollback),
+            _ => None,
+        }
+    }
+
+    fn sql(self, writes: bool, dialect: &Dialect) -> &'static str {
+        match self {
+            Self::Begin if writes => dialect.begin_write,
+            Self::Begin => dialect.begin,
+            Self::Commit => "COMMIT",
+            Self::Rollback => "ROLLBACK",
+        }
+    }
+}
+
+impl BoundScripts {
+    /// Scripts that were read for the simple protocol, with whether each may change data. What ends a failed transaction is the
+    /// first of the statements.
+    ///
+    /// # Errors
+    /// One cannot be sent on a target of this dialect.
+    pub fn new(
+        scripts: &[(&Script, bool)],
+        protocol: Protocol,
+        dialect: &Dialect,
+    ) -> Result<Self, BindError> {
+        let mut all = Self { commands: Vec::new(), statements: vec![recovery(dialect)] };
+        for (script, writes) in scripts {
+            let mut commands = Vec::new();
+            for command in &script.commands {
+                let place = || (script.name.clone(), command.line);
+                commands.push(match &command.kind {
+                    Kind::Sql(sql) => Some(all.bound(sql, *writes, protocol, dialect, place)?),
+                    _ => None,
+                });
+            }
+            all.commands.push(commands);
+        }
+        Ok(all)
+    }
+
+    fn bound(
+        &mut self,
+        sql: &Sql,
+        writes: bool,
+        protocol: Protocol,
+        dialect: &Dialect,
+        place: impl Fn() -> (String, u32),
+    ) -> Result<Bound, BindError> {
+        let (parts, behind, parameters) = cut(sql);
+        let text = parts.join("0") + if parts.is_empty() { "" } else { "0" } + &behind;
+        let own = statements(&text);
+        let bare = own.first().map_or("", String::as_str);
+        if let Some(block) = Block::of(bare).filter(|_| own.len() == 1) {
+            if dialect.begin.is_empty() {
+                let (file, line) = place();
+                return Err(BindError::NoTransactions { file, line, words: bare.to_owned() });
+            }
+            let sql = block.sql(writes, dialect);
+            let statement = if dialect.prepares_begin { Statement::new(sql) } else { Statement::text(sql) };
+            return self.statement(statement, Box::default(), QueryKind::Other, place);
+        }
+        let kind = if own.len() == 1 { kind(bare) } else { QueryKind::Other };
+        if parameters.is_empty() && kind == QueryKind::Other {
+            return Ok(Bound::Text(behind.into()));
+        }
+        if own.len() > 1 && protocol != Protocol::Simple {
+            let (file, line) = place();
+            return Err(BindError::Several { file, line });
+        }
+        self.statement(Statement::of_parts(parts, &behind), parameters, kind, place)
+    }
+
+    fn statement(
+        &mut self,
+        statement: Statement,
+        parameters: Box<[Slot]>,
+        kind: QueryKind,
+        place: impl Fn() -> (String, u32),
+    ) -> Result<Bound, BindError> {
+        let Ok(number) = u16::try_from(self.statements.len()) else {
+            let (file, line) = place();
+            return Err(BindError::TooMany { file, line });
+        };
+        self.statements.push(statement);
+        Ok(Bound::Statement { id: StatementId(number), parameters, kind })
+    }
+}
+
+/// Ends a failed transaction.
+pub(super) fn recovery(dialect: &Dialect) -> Statement {
+    if dialect.prepares_begin { Statement::new("ROLLBACK") } else { Statement::text("ROLLBACK") }
+}
+
+/// What stands before each variable and behind the last, without the semicolon at the end, and the variables.
+fn cut(sql: &Sql) -> (Vec<String>, String, Box<[Slot]>) {
+    let (mut parts, mut text, mut parameters) = (Vec::new(), String::new(), Vec::new());
+    for piece in &sql.pieces {
+        match piece {
+            Operand::Text(piece) => text.push_str(&String::from_utf8_lossy(piece)),
+            Operand::Variable(slot) | Operand::Quoted(slot, _) => {
+                parts.push(std::mem::take(&mut text));
+                parameters.push(*slot);
+            }
+        }
+    }
+    let behind = text.trim_end().trim_end_matches(';').to_owned();
+    (parts, behind, parameters.into())
+}
+
+impl ScriptClient {
+    /// Adds an SQL command that is bound to the request; `None` where the script is sent as pgbench does.
+    #[inline]
+    pub(super) fn send_bound(
+        &mut self,
+        sql: &Sql,
+        request: &mut Request<'_>,
+    ) -> Option<Result<Option<Step>, Aborted>> {
+        let commands = &self.shared.bound.commands;
+        let bound = commands.get(self.script)?.get(self.command)?.as_ref()?;
+        match bound {
+            Bound::Text(text) => request.query(text.as_bytes()),
+            Bound::Statement { id, parameters, kind } => {
+                let value = |index: usize| parameters.get(index).map(|slot| self.variables.bound(*slot));
+                request.execute_with(*id, value);
+                request.counts_as(*kind);
+            }
+        }
+        if sql.gset.is_some() {
+            self.rows.clear();
+            request.keep_rows();
+        }
+        Some(Ok(Some(sql.durable.step(self.is_within()))))
+    }
+}
+
+/// The first command that has a part of PostgreSQL's protocol, as messages call it.
+pub(crate) fn pipeline(script: &Script) -> Option<&Command> {
+    script.commands.iter().find(|command| matches!(command.kind, Kind::StartPipeline))
+}
