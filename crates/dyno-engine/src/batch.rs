@@ -31,8 +31,12 @@ pub enum TypedValues {
     #[default]
     None,
     Integers(Vec<i64>),
-    /// In hundredths.
-    Decimals(Vec<i64>),
+    Doubles(Vec<f64>),
+    /// In units of the last of so many places behind the point.
+    Decimals {
+        values: Vec<i64>,
+        places: u8,
+    },
     /// Days since 1970-01-01.
     Dates(Vec<i32>),
     Texts(Texts),
@@ -70,7 +74,8 @@ impl ColumnValues {
         self.nulls.clear();
         match &mut self.values {
             TypedValues::None => {}
-            TypedValues::Integers(values) | TypedValues::Decimals(values) => values.clear(),
+            TypedValues::Integers(values) | TypedValues::Decimals { values, .. } => values.clear(),
+            TypedValues::Doubles(values) => values.clear(),
             TypedValues::Dates(values) => values.clear(),
             TypedValues::Texts(texts) => {
                 texts.bytes.clear();
@@ -82,7 +87,8 @@ impl ColumnValues {
     pub fn len(&self) -> usize {
         match &self.values {
             TypedValues::None => self.nulls.len(),
-            TypedValues::Integers(values) | TypedValues::Decimals(values) => values.len(),
+            TypedValues::Integers(values) | TypedValues::Decimals { values, .. } => values.len(),
+            TypedValues::Doubles(values) => values.len(),
             TypedValues::Dates(values) => values.len(),
             TypedValues::Texts(texts) => texts.ends.len(),
         }

@@ -253,7 +253,8 @@ pub struct StreamSpec {
     pub name: Option<String>,
 
     /// Workload by name or beginning of one (`dyno workloads`): tpcb, sysbench, events (each reads, then writes),
-    /// tpcb/select-only, sysbench/oltp_read_write, …; or a path: ./report.sql, or a folder of queries, ./queries/
+    /// tpcb/select-only, sysbench/oltp_read_write, …; or a path: ./report.sql, a folder with a workload.toml, ./shop, or a folder of
+    /// queries, ./queries/
     /// [default: tpcb; on MySQL sysbench]
     #[arg(long, short = 'w', value_name = "NAME", help_heading = "Workload")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -268,6 +269,11 @@ pub struct StreamSpec {
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub queries: BTreeMap<String, String>,
+
+    /// The same of a folder with a `workload.toml`.
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<FolderSpec>,
 
     /// Give the variable `:NAME` of a script, or `:NAME` (also `:'NAME'` and `:"NAME"`) in the queries of a folder, this value;
     /// once for each name. `FILE:NAME` is for one query
@@ -323,6 +329,16 @@ impl StreamSpec {
     pub fn has_texts(&self) -> bool {
         self.script.is_some() || !self.queries.is_empty()
     }
+}
+
+/// A workload that is a folder, as it was read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct FolderSpec {
+    /// As it is called: `./shop`. Its workloads are `./shop/NAME`.
+    pub name: String,
+    /// The texts of its files, by their paths in it
+    pub files: BTreeMap<String, String>,
 }
 
 /// What a front end's program asks for beyond what a specification can say.

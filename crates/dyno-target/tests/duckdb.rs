@@ -247,7 +247,10 @@ fn hundred_thousand() -> Vec<ColumnValues> {
         ColumnValues { values: TypedValues::Integers((0..ROWS).map(values).collect()), nulls: Vec::new() },
         ColumnValues { values: TypedValues::Integers((0..ROWS).map(values).collect()), nulls: nulls(1) },
         ColumnValues {
-            values: TypedValues::Decimals((0..ROWS).map(|row| values(row) - 50_000).collect()),
+            values: TypedValues::Decimals {
+                values: (0..ROWS).map(|row| values(row) - 50_000).collect(),
+                places: 2,
+            },
             nulls: nulls(2),
         },
         ColumnValues {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use dyno_engine::workload::Workload;
 use dyno_results::event::Check;
+use dyno_results::spec::Protocol;
 use dyno_target::connection::{Connection, QueryError};
 use dyno_target::inspect;
 use dyno_target::product::Dialect;
@@ -178,7 +179,10 @@ pub trait SeriesLoad: Send + Sync {
     fn series(&self) -> Series;
 
     /// What the engine drives.
-    fn workload(&self) -> Arc<dyn Workload>;
+    ///
+    /// # Errors
+    /// A user's own statements cannot be sent so.
+    fn workload(&self, sending: &Sending) -> Result<Arc<dyn Workload>, BenchmarkError>;
 
     /// Why its clients cannot be of several generators; `None` where they can.
     fn undivided(&self) -> Option<&'static str> {
@@ -233,17 +237,21 @@ pub trait SeriesLoad: Send + Sync {
     fn baseline(&self, connection: &mut Connection) -> Result<Option<Baseline>, BenchmarkError>;
 }
 
-impl dyn SeriesLoad + '_ {
-    /// Names of its types of transactions.
-    #[must_use]
-    pub fn types(&self) -> Vec<String> {
-        self.workload().types().to_vec()
-    }
+/// How the statements of scripts are sent, and by whom. Other loads leave that to the engine.
+#[derive(Debug, Clone, Copy)]
+pub struct Sending {
+    pub protocol: Protocol,
+    /// Of the target; `None` where it is sent what pgbench sends.
+    pub dialect: Option<Dialect>,
+    /// Load threads.
+    pub threads: u32,
+    pub tries_max: u32,
+    pub seed: u64,
+}
 
-    /// Statements that each of its sessions prepares, where it prepares any.
-    #[must_use]
-    pub fn statements_prepared(&self) -> u64 {
-        self.workload().statements().iter().filter(|statement| !statement.is_text()).count() as u64
+impl Default for Sending {
+    fn default() -> Self {
+        Self { protocol: Protocol::Prepared, dialect: None, threads: 1, tries_max: 1, seed: 0 }
     }
 }
 

@@ -9,6 +9,7 @@ pub mod dataset;
 mod durable;
 pub mod events;
 pub mod family;
+pub mod folder;
 mod limits;
 pub mod pgbench;
 pub mod query_set;

@@ -11,6 +11,7 @@ use thiserror::Error;
 use crate::benchmark::{Benchmark, BenchmarkError};
 use crate::events::EventsFamily;
 use crate::family::Registered;
+use crate::folder;
 use crate::storage::StorageFamily;
 use crate::sysbench::SysbenchFamily;
 use crate::tpcb::TpcbFamily;
@@ -23,6 +24,11 @@ pub use crate::family::Listed;
 /// All families. Where nobody names a workload, the first is run that the targets can run.
 const FAMILIES: &[&dyn Registered] =
     &[&TpcbFamily, &SysbenchFamily, &EventsFamily, &YcsbFamily, &TpchFamily, &StorageFamily];
+
+/// All families, and behind them the folders of users that were read.
+fn families() -> Vec<&'static dyn Registered> {
+    FAMILIES.iter().copied().chain(folder::registered()).collect()
+}
 
 /// Workloads of one family, in the order in which they run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -206,7 +212,7 @@ fn names() -> Vec<Name> {
         let each = family.workloads().into_iter();
         [whole].into_iter().chain(each.map(move |(listed, calls)| name(listed, calls, vec![listed.name])))
     };
-    FAMILIES.iter().flat_map(of_family).collect()
+    families().iter().flat_map(of_family).collect()
 }
 
 /// A name as names are compared.

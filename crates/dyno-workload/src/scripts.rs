@@ -7,18 +7,17 @@ use std::sync::Arc;
 use dyno_engine::workload::Workload;
 use dyno_results::sql_text::{Syntax, names_by_variables};
 use dyno_target::connection::Connection;
-use dyno_target::product::Dialect;
 use dyno_target::statements::UserStatement;
 
 use crate::benchmark::{
-    Baseline, Benchmark, BenchmarkError, Dataset, MeasuredSize, Progress, Series, SeriesLoad, Site,
+    Baseline, Benchmark, BenchmarkError, Dataset, MeasuredSize, Progress, Sending, Series, SeriesLoad, Site,
 };
 use crate::durable::only_reads;
 use crate::pgbench::bound::{BindError, BoundScripts, pipeline};
 use crate::pgbench::console::Console;
 use crate::pgbench::load::{LoadOptions, PgbenchLoad, WeightedScript};
 use crate::script::{
-    Kind, Language, Names, Protocol, Script, ScriptError, Undefined, Variables, changing_name,
+    Command, Kind, Language, Names, Protocol, Script, ScriptError, Undefined, Variables, changing_name,
     parse_with_text, quoted_variable, undefined,
 };
 
@@ -176,6 +175,26 @@ impl SqlScript {
         &self.text
     }
 
+    /// The same under the name of its transactions.
+    pub(crate) fn called(self, name: &str) -> Self {
+        Self { name: name.to_owned(), ..self }
+    }
+
+    /// The first command that runs a program, and its line.
+    pub(crate) fn shell_command(&self) -> Option<(&'static str, u32)> {
+        self.commands().iter().find_map(|command| match command.kind {
+            Kind::Shell { .. } => Some(("shell", command.line)),
+            Kind::SetShell { .. } => Some(("setshell", command.line)),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn commands(&self) -> Vec<Command> {
+        let mut names = Names::new();
+        let script = parse_with_text(&self.name, &self.text, Protocol::Simple, &mut names, &self.defines);
+        script.map(|script| script.commands).unwrap_or_default()
+    }
+
     /// Whether it may change data, as far as its words tell: what a function does that it calls is not known.
     pub fn writes(&self) -> bool {
         let mut names = Names::new();
@@ -188,68 +207,78 @@ impl SqlScript {
         texts.into_iter().any(|text| !only_reads(&text))
     }
 
-    /// The load of it by so many threads and at most so many clients, on a target of this dialect, or on one that is sent what pgbench
-    /// sends.
-    ///
-    /// # Errors
-    /// See [`new`](Self::new); it cannot be sent on the target.
-    pub fn load(
-        &self,
-        protocol: Protocol,
-        dialect: Option<&Dialect>,
-        (threads, clients): (u32, u32),
-        (tries_max, seed): (u32, u64),
-    ) -> Result<Box<dyn SeriesLoad>, BenchmarkError> {
+    /// What it sends, in this protocol.
+    pub(crate) fn statements(&self, protocol: Protocol) -> Vec<UserStatement> {
         let mut names = Names::new();
-        let read_for = if dialect.is_some() { Protocol::Simple } else { protocol };
-        let script = parse_with_text(&self.name, &self.text, read_for, &mut names, &self.defines)?;
-        let (name, writes) = (self.name.clone(), self.writes());
-        let bound = match dialect {
-            Some(dialect) => BoundScripts::new(&[(&script, writes)], protocol, dialect)?,
-            None => BoundScripts::default(),
-        };
+        let script = parse_with_text(&self.name, &self.text, protocol, &mut names, &self.defines);
         let given = self.defines.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let statements = script.statements(&names, given);
-        let scripts = vec![WeightedScript { script: Script { name, ..script }, weight: 1 }];
-        let options = LoadOptions {
-            defines: self.defines.clone().into_iter().collect(),
-            language: Language::Workload,
-            mode: protocol,
-            clients,
-            threads,
-            random_seed: seed,
-            tries_max: Some(tries_max),
-            // A statement that fails is a transaction that failed, and its client goes on.
-            continue_on_error: true,
-            ..LoadOptions::default()
-        };
-        // The engine tells the errors of the load.
-        let silent = Console::new(|_| (), Box::new(|_| String::new()));
-        let Ok(workload) = PgbenchLoad::new(scripts, (names, bound), options, 1, Arc::default(), silent)
-        else {
-            unreachable!("it has no log that could not be opened")
-        };
-        Ok(Box::new(ScriptLoad { workload: Arc::new(workload), writes, statements }))
+        script.map(|script| script.statements(&names, given)).unwrap_or_default()
+    }
+
+    /// The load of it, of which it is asked what is sent in this protocol.
+    pub fn load(&self, protocol: Protocol) -> Box<dyn SeriesLoad> {
+        Box::new(ScriptLoad { script: self.clone(), protocol })
     }
 }
 
+/// The load of scripts with their weights, which begin with the same variables.
+pub(crate) fn load_of(
+    scripts: &[(SqlScript, u32)],
+    sending: &Sending,
+) -> Result<PgbenchLoad, BenchmarkError> {
+    let Sending { protocol, dialect, threads, tries_max, seed } = *sending;
+    let read_for = if dialect.is_some() { Protocol::Simple } else { protocol };
+    let mut names = Names::new();
+    let mut weighted = Vec::new();
+    for (SqlScript { name, text, defines, .. }, weight) in scripts {
+        let script = parse_with_text(name, text, read_for, &mut names, defines)?;
+        weighted.push(WeightedScript { script: Script { name: name.clone(), ..script }, weight: *weight });
+    }
+    let bound = match &dialect {
+        Some(dialect) => {
+            let writes = scripts.iter().map(|(script, _)| script.writes());
+            let all: Vec<_> = weighted.iter().map(|it| &it.script).zip(writes).collect();
+            BoundScripts::new(&all, protocol, dialect)?
+        }
+        None => BoundScripts::default(),
+    };
+    let defines = scripts.first().map(|(script, _)| script.defines.clone()).unwrap_or_default();
+    let options = LoadOptions {
+        defines: defines.into_iter().collect(),
+        language: Language::Workload,
+        mode: protocol,
+        clients: CLIENTS,
+        threads,
+        random_seed: seed,
+        tries_max: Some(tries_max),
+        // A statement that fails is a transaction that failed, and its client goes on.
+        continue_on_error: true,
+        ..LoadOptions::default()
+    };
+    // The engine tells the errors of the load.
+    let silent = Console::new(|_| (), Box::new(|_| String::new()));
+    let Ok(load) = PgbenchLoad::new(weighted, (names, bound), options, 1, Arc::default(), silent) else {
+        unreachable!("it has no log that could not be opened")
+    };
+    Ok(load)
+}
+
 struct ScriptLoad {
-    workload: Arc<PgbenchLoad>,
-    writes: bool,
-    statements: Vec<UserStatement>,
+    script: SqlScript,
+    protocol: Protocol,
 }
 
 impl SeriesLoad for ScriptLoad {
     fn series(&self) -> Series {
-        Series { name: NAME, workload: NAME, writes: self.writes, pass: None, fixed: None }
+        Series { name: NAME, workload: NAME, writes: self.script.writes(), pass: None, fixed: None }
     }
 
-    fn workload(&self) -> Arc<dyn Workload> {
-        self.workload.clone()
+    fn workload(&self, sending: &Sending) -> Result<Arc<dyn Workload>, BenchmarkError> {
+        Ok(Arc::new(load_of(&[(self.script.clone(), 1)], sending)?))
     }
 
     fn user_statements(&self) -> Vec<UserStatement> {
-        self.statements.clone()
+        self.script.statements(self.protocol)
     }
 
     /// Nothing is known of its tables.
@@ -259,6 +288,8 @@ impl SeriesLoad for ScriptLoad {
 }
 
 const NAME: &str = "script";
+/// Clients whose random numbers are drawn before it is known how many there will be.
+const CLIENTS: u32 = 16_384;
 
 /// Scripts alone, on tables that are there or that they make themselves.
 #[derive(Debug)]

@@ -41,8 +41,7 @@ pub(crate) enum Command {
     Serve(ServeArguments),
     Runs(RunsArguments),
     Findings(FindingsArguments),
-    /// List the workloads
-    Workloads(ListArguments),
+    Workloads(WorkloadsArguments),
     /// List the scenarios that come with dyno
     Scenarios(ListArguments),
     Targets(TargetsArguments),
@@ -370,6 +369,32 @@ pub(crate) struct FindingsArguments {
 
     #[command(flatten)]
     pub(crate) store: StoreArguments,
+}
+
+/// List the workloads, or check a folder of one's own
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:
+  dyno workloads
+  dyno workloads check ./shop"
+)]
+pub(crate) struct WorkloadsArguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<WorkloadsCommand>,
+
+    #[command(flatten)]
+    pub(crate) list: ListArguments,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum WorkloadsCommand {
+    /// Say every mistake in a folder with a workload.toml, or the SQL and the first rows that it comes to
+    Check {
+        /// The folder
+        #[arg(value_name = "FOLDER")]
+        folder: String,
+    },
 }
 
 /// A list of what is known.

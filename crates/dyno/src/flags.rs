@@ -2,6 +2,7 @@
 //! what the options say in the places that they are about.
 
 mod excerpt;
+mod folders;
 mod streams;
 mod targets;
 
@@ -17,10 +18,12 @@ use dyno_results::spec::{
 use dyno_workload::registry::{self, DataOptions, UnknownWorkload};
 use dyno_workload::scripts::SqlScript;
 
+pub(crate) use self::folders::{read_folders, refuse_taken, taken};
 pub(crate) use self::streams::{refuse_split_time, words};
 pub(crate) use self::targets::{split_name, targets_in_file};
 
 use self::excerpt::excerpt;
+use self::streams::HAVE_LOADS;
 use self::targets::{Named, What};
 use crate::failure::Failure;
 use crate::plan::{self, capabilities, data_of, nearest_field};
@@ -103,6 +106,7 @@ impl Flags {
             (None, base) => base.unwrap_or_default(),
         };
         let mut spec = self.with_targets(spec)?;
+        plan::read_folders(&mut spec)?;
         if self != Self::default() {
             // It is of what was asked for without the options.
             spec.about = None;
@@ -151,8 +155,8 @@ impl Flags {
             for phase in &mut spec.phases {
                 phase.streams.truncate(1);
                 for stream in &mut phase.streams {
-                    let StreamSpec { name, script, queries, define, answers, plans, .. } = stream;
-                    (*name, *script, *answers, *plans) = (None, None, None, None);
+                    let StreamSpec { name, script, queries, folder, define, answers, plans, .. } = stream;
+                    (*name, *script, *folder, *answers, *plans) = (None, None, None, None, None);
                     queries.clear();
                     define.clear();
                 }
@@ -366,7 +370,7 @@ fn find(named: &str) -> Result<RunSpec, Failure> {
         return Ok(of_workload(named));
     }
     let spec = load(named)?;
-    if spec.is_none() && registry::is_folder(named) {
+    if spec.is_none() && (registry::is_folder(named) || plan::named_folder(named).is_some()) {
         return Ok(of_workload(named));
     }
     let is_workload = registry::workloads().iter().any(|listed| listed.name == named);

@@ -57,6 +57,10 @@ pub fn main_with(prepare: &PrepareGenerator) -> ExitCode {
         command::tell(&failure);
         return ExitCode::from(NOT_STARTED);
     }
+    if let Err(failure) = flags::read_folders(&words) {
+        command::tell(&failure);
+        return ExitCode::from(NOT_STARTED);
+    }
     if let Some(help) = help::of_workload(&words) {
         // If the terminal is gone there is nobody to tell.
         let _ = command::write_out(&help);

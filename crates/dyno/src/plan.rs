@@ -19,7 +19,7 @@ use dyno_workload::benchmark::Series;
 use dyno_workload::query_set::QueryFolder;
 use dyno_workload::scripts::SqlScript;
 
-pub(crate) use self::files::{FILES, is_lua};
+pub(crate) use self::files::{FILES, is_lua, named_folder, read_folders, wrong_folder};
 pub(crate) use self::hooks::{Action, HookPlan, HookStage};
 pub(crate) use self::names::{NAMES, check_name, is_name_like, nearest_field};
 pub(crate) use self::systems::{SystemPlan, TargetSource, capabilities, data_of};

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dyno_results::event::Event;
-use dyno_results::spec::{Definition, RunSpec};
+use dyno_results::spec::{Definition, FolderSpec, RunSpec};
 use dyno_target::settings;
 use dyno_target::settings::without_password;
 use dyno_wire::endpoint::Password;
@@ -88,6 +88,8 @@ pub(crate) fn leave_out(spec: &mut RunSpec) {
         if stream.queries.values().any(|text| without_known(text) != **text) {
             stream.queries.clear();
         }
+        let is_clean = |folder: &FolderSpec| folder.files.values().all(|text| without_known(text) == **text);
+        stream.folder = stream.folder.take().filter(is_clean);
     }
 }
 

@@ -25,6 +25,6 @@ macro_rules! or {
 
 or!(EmbeddedSpec: server profile data_dir);
 or!(PhaseSpec: warm_up repeat together cold streams);
-or!(StreamSpec: name workload script queries define answers plans protocol connections max_tries time_limit systems; load);
+or!(StreamSpec: name workload script queries folder define answers plans protocol connections max_tries time_limit systems; load);
 or!(RunSpec: version about seed prepare top_up no_verify no_telemetry quick threads realtime poller targets systems hooks
     phases front_end);

@@ -15,9 +15,8 @@ use dyno_wire::server_error::DriverError;
 
 use super::error::of_stream;
 
-/// Digits of a decimal, which has two behind the point.
+/// Digits of a decimal.
 const DIGITS: u8 = 18;
-const HUNDREDTHS: i8 = 2;
 const PIECE_ROWS: usize = 2048;
 const NOT_TEXT: &str = "not text";
 
@@ -96,9 +95,11 @@ fn array(column: &ColumnValues, wanted: &DataType) -> Result<ArrayRef, ArrowErro
     Ok(match &column.values {
         TypedValues::None => new_null_array(wanted, column.len()),
         TypedValues::Integers(values) => Arc::new(Int64Array::try_new(copy(values), nulls)?),
-        TypedValues::Decimals(values) => {
+        TypedValues::Doubles(values) => Arc::new(Float64Array::try_new(copy(values), nulls)?),
+        TypedValues::Decimals { values, places } => {
             let values: ScalarBuffer<i128> = values.iter().copied().map(i128::from).collect();
-            Arc::new(Decimal128Array::try_new(values, nulls)?.with_precision_and_scale(DIGITS, HUNDREDTHS)?)
+            let places = i8::try_from(*places).unwrap_or(i8::MAX);
+            Arc::new(Decimal128Array::try_new(values, nulls)?.with_precision_and_scale(DIGITS, places)?)
         }
         TypedValues::Dates(values) => Arc::new(Date32Array::try_new(copy(values), nulls)?),
         TypedValues::Texts(Texts { bytes, ends }) => {

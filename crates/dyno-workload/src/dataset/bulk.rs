@@ -110,7 +110,7 @@ impl<'a> Bulk<'a> {
             loop {
                 sql.clear();
                 sql.extend_from_slice(insert.as_bytes());
-                let added = rows.fill(Form::Tuples, &mut sql);
+                let added = rows.fill(Form::Tuples { backslashes: self.dialect.backslashes }, &mut sql);
                 if added == 0 {
                     return complete(&table.name, sent, taken, Vec::new());
                 }

@@ -65,8 +65,19 @@ impl<'a> Preparation<'a> {
         tables: Vec<Table>,
         comment: String,
     ) -> Self {
+        Self::of(site, dialect, tables, F::TERMS, [F::MARKS.unfinished(), comment])
+    }
+
+    /// The same of tables whose terms and comments are known only now.
+    pub(crate) fn of(
+        site: &Site<'a>,
+        dialect: &'a Dialect,
+        tables: Vec<Table>,
+        terms: &'static Terms,
+        comments: [String; 2],
+    ) -> Self {
         Self {
-            terms: F::TERMS,
+            terms,
             target: site.target,
             dialect,
             threads: site.prepare_threads(),
@@ -74,7 +85,7 @@ impl<'a> Preparation<'a> {
             sort_megabytes: None,
             replace: true,
             tables,
-            comments: [F::MARKS.unfinished(), comment],
+            comments,
             frozen: true,
             settings: Vec::new(),
             refusable: false,

@@ -1,6 +1,8 @@
 //! Rows as the databases take them: a family says which values a row has, this writes them in the form of what brings them,
 //! into a buffer of the caller's. Text is written without an allocation.
 
+use std::io::Write as _;
+
 use dyno_engine::driver::{Batch, ColumnValues, Texts, TypedValues};
 
 /// How rows are written as text.
@@ -8,17 +10,17 @@ use dyno_engine::driver::{Batch, ColumnValues, Texts, TypedValues};
 pub(crate) enum Form {
     /// For COPY and LOAD DATA: a tab between the values, a line for each row.
     Lines,
-    /// For INSERT: in brackets, with commas between them.
-    Tuples,
+    /// For INSERT: in brackets, with commas between them. `backslashes`: within quotes they begin an escape.
+    Tuples { backslashes: bool },
 }
 
 /// What the rows of a table are.
 pub(crate) trait Rows {
     /// The longest text of one call of [`Self::write`], in either form.
-    const ROW_BYTES_MAX: usize;
+    fn row_bytes_max(&self) -> usize;
 
     /// Gives the values of row `number`, from 1 on; where a number stands for several rows, those of all, with
-    /// [`RowWriter::end`] between them. Texts have neither quotes nor backslashes nor tabs.
+    /// [`RowWriter::end`] between them.
     fn write(&mut self, number: u64, row: &mut impl RowWriter);
 }
 
@@ -26,14 +28,19 @@ pub(crate) trait Rows {
 pub(crate) trait RowWriter {
     fn integer(&mut self, value: impl itoa::Integer + TryInto<i64>);
 
-    /// In hundredths.
-    fn decimal(&mut self, value: i64);
+    /// In units of the last of so many places behind the point.
+    fn decimal(&mut self, value: i64, places: u8);
 
     /// Days since 1970-01-01, and the same as `1970-01-01`.
     fn date(&mut self, days: i32, text: &str);
 
-    /// A text that `append` appends.
+    fn double(&mut self, value: f64);
+
+    /// A text that `append` appends, with neither quotes nor backslashes nor tabs nor line ends.
     fn text(&mut self, append: impl FnOnce(&mut Vec<u8>));
+
+    /// Any text.
+    fn any_text(&mut self, text: &[u8]);
 
     fn null(&mut self);
 
@@ -53,14 +60,16 @@ impl<R: Rows> RowRange<R> {
     /// Appends as many rows as there is room for in what was allocated; returns how many, 0 at the end.
     pub(crate) fn fill(&mut self, form: Form, buffer: &mut Vec<u8>) -> u64 {
         match form {
-            Form::Lines => self.fill_as::<true>(buffer),
-            Form::Tuples => self.fill_as::<false>(buffer),
+            Form::Lines => self.fill_as::<true>(buffer, false),
+            Form::Tuples { backslashes } => self.fill_as::<false>(buffer, backslashes),
         }
     }
 
-    fn fill_as<const LINES: bool>(&mut self, buffer: &mut Vec<u8>) -> u64 {
-        let mut writer = TextWriter::<LINES> { buffer, before: if LINES { "" } else { "(" }, rows: 0 };
-        while self.next <= self.last && writer.buffer.capacity() - writer.buffer.len() >= R::ROW_BYTES_MAX {
+    fn fill_as<const LINES: bool>(&mut self, buffer: &mut Vec<u8>, backslashes: bool) -> u64 {
+        let before = if LINES { "" } else { "(" };
+        let mut writer = TextWriter::<LINES> { buffer, backslashes, before, rows: 0 };
+        let row_bytes_max = self.rows.row_bytes_max();
+        while self.next <= self.last && writer.buffer.capacity() - writer.buffer.len() >= row_bytes_max {
             self.rows.write(self.next, &mut writer);
             writer.end();
             self.next += 1;
@@ -72,13 +81,14 @@ impl<R: Rows> RowRange<R> {
     pub(crate) fn fill_batch(&mut self, batch: &mut Batch, bytes: usize) -> u64 {
         let columns = match batch {
             Batch::Lines(text) => {
-                text.reserve_exact(bytes.max(R::ROW_BYTES_MAX));
+                text.reserve_exact(bytes.max(self.rows.row_bytes_max()));
                 return self.fill(Form::Lines, text);
             }
             Batch::Columns(columns) => columns,
         };
         let mut writer = ColumnWriter { columns, column: 0, rows: 0 };
-        let end = self.next.saturating_add((bytes / R::ROW_BYTES_MAX).max(1) as u64).min(self.last + 1);
+        let end =
+            self.next.saturating_add((bytes / self.rows.row_bytes_max()).max(1) as u64).min(self.last + 1);
         while self.next < end {
             self.rows.write(self.next, &mut writer);
             writer.end();
@@ -91,6 +101,8 @@ impl<R: Rows> RowRange<R> {
 /// Writes text.
 struct TextWriter<'a, const LINES: bool> {
     buffer: &'a mut Vec<u8>,
+    /// See [`Form::Tuples`].
+    backslashes: bool,
     /// What stands before the next value.
     before: &'static str,
     rows: u64,
@@ -112,15 +124,27 @@ impl<const LINES: bool> RowWriter for TextWriter<'_, LINES> {
     }
 
     #[inline]
-    fn decimal(&mut self, value: i64) {
+    fn decimal(&mut self, value: i64, places: u8) {
         self.begin();
         if value < 0 {
             self.buffer.push(b'-');
         }
-        let value = value.unsigned_abs();
-        self.buffer.extend_from_slice(itoa::Buffer::new().format(value / 100).as_bytes());
-        let hundredths = (value % 100) as u8;
-        self.buffer.extend_from_slice(&[b'.', b'0' + hundredths / 10, b'0' + hundredths % 10]);
+        let mut digits = itoa::Buffer::new();
+        let digits = digits.format(value.unsigned_abs()).as_bytes();
+        let places = usize::from(places);
+        let whole = digits.len().saturating_sub(places);
+        self.buffer.extend_from_slice(if whole == 0 { b"0" } else { &digits[..whole] });
+        if places > 0 {
+            self.buffer.push(b'.');
+            (digits.len()..places).for_each(|_| self.buffer.push(b'0'));
+            self.buffer.extend_from_slice(&digits[whole..]);
+        }
+    }
+
+    fn double(&mut self, value: f64) {
+        self.begin();
+        // Writing to memory cannot fail.
+        let _ = write!(self.buffer, "{value:e}");
     }
 
     #[inline]
@@ -136,6 +160,30 @@ impl<const LINES: bool> RowWriter for TextWriter<'_, LINES> {
         } else {
             self.buffer.push(b'\'');
             append(self.buffer);
+            self.buffer.push(b'\'');
+        }
+    }
+
+    fn any_text(&mut self, text: &[u8]) {
+        self.begin();
+        if !LINES {
+            self.buffer.push(b'\'');
+        }
+        for &byte in text {
+            let escape = match byte {
+                b'\t' if LINES => b't',
+                b'\n' if LINES => b'n',
+                b'\r' if LINES => b'r',
+                b'\\' if LINES || self.backslashes => b'\\',
+                b'\'' if !LINES => b'\'',
+                _ => {
+                    self.buffer.push(byte);
+                    continue;
+                }
+            };
+            self.buffer.extend_from_slice(&[if LINES { b'\\' } else { byte }, escape]);
+        }
+        if !LINES {
             self.buffer.push(b'\'');
         }
     }
@@ -185,9 +233,16 @@ impl RowWriter for ColumnWriter<'_> {
         }
     }
 
-    fn decimal(&mut self, value: i64) {
-        let column = self.column(|rows| TypedValues::Decimals(vec![0; rows]));
-        if let TypedValues::Decimals(values) = &mut column.values {
+    fn decimal(&mut self, value: i64, places: u8) {
+        let column = self.column(|rows| TypedValues::Decimals { values: vec![0; rows], places });
+        if let TypedValues::Decimals { values, .. } = &mut column.values {
+            values.push(value);
+        }
+    }
+
+    fn double(&mut self, value: f64) {
+        let column = self.column(|rows| TypedValues::Doubles(vec![0.0; rows]));
+        if let TypedValues::Doubles(values) = &mut column.values {
             values.push(value);
         }
     }
@@ -207,13 +262,18 @@ impl RowWriter for ColumnWriter<'_> {
         }
     }
 
+    fn any_text(&mut self, text: &[u8]) {
+        self.text(|bytes| bytes.extend_from_slice(text));
+    }
+
     fn null(&mut self) {
         let row = self.rows as usize;
         let column = self.column(|_| TypedValues::None);
         column.nulls.push(row);
         match &mut column.values {
             TypedValues::None => {}
-            TypedValues::Integers(values) | TypedValues::Decimals(values) => values.push(0),
+            TypedValues::Integers(values) | TypedValues::Decimals { values, .. } => values.push(0),
+            TypedValues::Doubles(values) => values.push(0.0),
             TypedValues::Dates(values) => values.push(0),
             TypedValues::Texts(Texts { bytes, ends }) => ends.push(bytes.len()),
         }
@@ -235,11 +295,13 @@ mod tests {
     struct Pairs;
 
     impl Rows for Pairs {
-        const ROW_BYTES_MAX: usize = 100;
+        fn row_bytes_max(&self) -> usize {
+            100
+        }
 
         fn write(&mut self, number: u64, row: &mut impl RowWriter) {
             row.integer(number);
-            row.decimal(-5);
+            row.decimal(-5, 2);
             row.date(1, "1970-01-02");
             row.text(|text| text.extend_from_slice(b"ab"));
             row.null();
@@ -258,7 +320,7 @@ mod tests {
         assert_eq!(pairs().fill(Form::Lines, &mut text), 2);
         assert_eq!(text, b"1\t-0.05\t1970-01-02\tab\t\\N\n\\N\t\\N\t\\N\t\\N\t\\N\n");
         text.clear();
-        assert_eq!(pairs().fill(Form::Tuples, &mut text), 2);
+        assert_eq!(pairs().fill(Form::Tuples { backslashes: true }, &mut text), 2);
         assert_eq!(text, b"(1, -0.05, '1970-01-02', 'ab', NULL), (NULL, NULL, NULL, NULL, NULL)");
     }
 

@@ -48,31 +48,39 @@ pub trait Found: Sized {
     }
 }
 
-impl<F: Found> State<F> {
+impl<F> State<F> {
     pub(crate) fn damaged(why: impl Into<String>) -> Self {
         Self::Damaged { why: why.into() }
     }
 
-    /// Data that can be used; `None` where there is none, or what a preparation left that was broken off, which is made
-    /// anew like what is not there.
-    ///
-    /// # Errors
-    /// There is other data.
-    pub fn found(self, wanted: F::Wanted) -> Result<Option<F>, NotReady> {
+    /// Data that is whole, whatever was asked for; `None` where there is none, or what a preparation left that was broken off, which
+    /// is made anew like what is not there.
+    pub(crate) fn whole(self, terms: &'static Terms) -> Result<Option<F>, NotReady> {
         match self {
             Self::Missing | Self::Unfinished => Ok(None),
-            Self::Ready(found) => found.suits(wanted).map(|()| Some(found)),
-            Self::Damaged { why } => Err(NotReady::Damaged { terms: F::TERMS, why }),
-            Self::NotOurs { table, whose } => Err(NotReady::NotOurs { terms: F::TERMS, table, whose }),
+            Self::Ready(found) => Ok(Some(found)),
+            Self::Damaged { why } => Err(NotReady::Damaged { terms, why }),
+            Self::NotOurs { table, whose } => Err(NotReady::NotOurs { terms, table, whose }),
         }
     }
 
     /// An error where a table is somebody else's, which must stay.
-    pub(crate) fn ours(self) -> Result<Self, PrepareError> {
+    pub(crate) fn ours(self, terms: &'static Terms) -> Result<Self, PrepareError> {
         match self {
-            Self::NotOurs { table, whose } => Err(PrepareError::NotOurs { terms: F::TERMS, table, whose }),
+            Self::NotOurs { table, whose } => Err(PrepareError::NotOurs { terms, table, whose }),
             state => Ok(state),
         }
+    }
+}
+
+impl<F: Found> State<F> {
+    /// Data that can be used; `None` where there is none.
+    ///
+    /// # Errors
+    /// There is other data.
+    pub fn found(self, wanted: F::Wanted) -> Result<Option<F>, NotReady> {
+        let found = self.whole(F::TERMS)?;
+        found.map(|found| found.suits(wanted).map(|()| found)).transpose()
     }
 }
 
@@ -84,7 +92,8 @@ pub(crate) fn columns_text(columns: &[Column]) -> String {
 
 /// What was `found` under a family's names; as an error, the state of tables that are not whole or not the family's:
 /// `foreign` says what such a one is.
-pub(crate) fn standing<F: Found>(
+pub(crate) fn standing<F>(
+    marks: &Marks,
     found: Vec<catalog::Table>,
     foreign: impl Fn(&catalog::Table) -> Option<String>,
 ) -> Result<Vec<catalog::Table>, State<F>> {
@@ -93,7 +102,7 @@ pub(crate) fn standing<F: Found>(
             return Err(State::NotOurs { table: table.name.clone(), whose });
         }
     }
-    let marks: Vec<_> = found.iter().filter_map(|table| F::MARKS.parse(&table.comment)).collect();
+    let marks: Vec<_> = found.iter().filter_map(|table| marks.parse(&table.comment)).collect();
     if found.is_empty() {
         Err(State::Missing)
     } else if marks.contains(&Mark::OtherFormat) {
@@ -107,12 +116,13 @@ pub(crate) fn standing<F: Found>(
 
 /// The state of tables that carry the recipe by which they were made, as `judge` says of their recipes. One that cannot be read is
 /// `None` there; tables that are not there have none.
-pub(crate) fn state_of_recipes<F: Found + DeserializeOwned>(
+pub(crate) fn state_of_recipes<F: DeserializeOwned>(
+    marks: &Marks,
     connection: &mut Connection,
     names: &[&str],
     judge: impl FnOnce(&mut Connection, &[Option<F>]) -> Result<State<F>, QueryError>,
 ) -> Result<State<F>, QueryError> {
-    let mark = |found: &catalog::Table| F::MARKS.parse(&found.comment).filter(|_| found.is_table);
+    let mark = |found: &catalog::Table| marks.parse(&found.comment).filter(|_| found.is_table);
     let foreign = |found: &catalog::Table| {
         let whose = || format!("dyno has not made it (its columns are {})", columns_text(&found.columns));
         mark(found).is_none().then(whose)
@@ -121,7 +131,7 @@ pub(crate) fn state_of_recipes<F: Found + DeserializeOwned>(
         Mark::Whole(recipe) => serde_json::from_str(&recipe).ok(),
         _ => None,
     };
-    match standing(catalog::tables(connection, Names::These(names))?, foreign) {
+    match standing(marks, catalog::tables(connection, Names::These(names))?, foreign) {
         Ok(found) => judge(connection, &found.iter().map(recipe).collect::<Vec<_>>()),
         Err(state) => Ok(state),
     }

@@ -46,8 +46,9 @@ pub(crate) struct Column {
 /// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// An integer that fills itself with the next number.
+    /// An integer that fills itself with the next number, and one of 64 bits.
     Number,
+    BigNumber,
     Integer,
     BigInteger,
     Char(u16),
@@ -55,16 +56,17 @@ pub(crate) enum Kind {
     Text,
     Timestamp,
     Date,
-    /// Of so many digits, two of them behind the point.
-    Decimal(u8),
+    Double,
+    /// Of so many digits, and so many of them behind the point.
+    Decimal(u8, u8),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Key {
     /// On the first column.
     Primary,
-    /// On these columns.
-    Of(&'static [&'static str]),
+    /// On these columns: `l_orderkey, l_linenumber`.
+    Of(Cow<'static, str>),
     /// On the first column, an index in its place, which need not be unique. Where names of indexes are unique in a whole schema, the table's
     /// number follows.
     Index(&'static str, u32),
@@ -76,15 +78,16 @@ pub(crate) struct Index {
     pub name: String,
     /// `l_partkey, l_suppkey`
     pub columns: Cow<'static, str>,
+    pub unique: bool,
 }
 
 /// The rows of another table that columns refer to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ForeignKey {
     /// `l_partkey, l_suppkey`
-    pub columns: &'static str,
-    pub table: &'static str,
-    pub key: &'static str,
+    pub columns: Cow<'static, str>,
+    pub table: Cow<'static, str>,
+    pub key: Cow<'static, str>,
     /// The key is one column whose values are 1 to this.
     pub rows: Option<u64>,
 }
@@ -97,6 +100,7 @@ impl Kind {
     fn sql(self, dialect: &Dialect) -> String {
         match self {
             Self::Number => dialect.auto_increment.column_type().to_owned(),
+            Self::BigNumber => dialect.auto_increment.big_column_type().to_owned(),
             Self::Integer => "INTEGER".to_owned(),
             Self::BigInteger => "BIGINT".to_owned(),
             Self::Char(length) => format!("CHAR({length})"),
@@ -104,19 +108,25 @@ impl Kind {
             Self::Text => "TEXT".to_owned(),
             Self::Timestamp => "TIMESTAMP".to_owned(),
             Self::Date => "DATE".to_owned(),
-            Self::Decimal(digits) => format!("DECIMAL({digits}, 2)"),
+            Self::Double => "DOUBLE PRECISION".to_owned(),
+            Self::Decimal(digits, places) => format!("DECIMAL({digits}, {places})"),
         }
+    }
+
+    /// Whether it fills itself.
+    pub(crate) fn is_identity(self) -> bool {
+        matches!(self, Self::Number | Self::BigNumber)
     }
 
     /// What the server's word for it has in it: integers and strings have as many names as there are products.
     fn word(self) -> &'static str {
         match self {
-            Self::Number | Self::Integer | Self::BigInteger => "int",
+            Self::Number | Self::BigNumber | Self::Integer | Self::BigInteger => "int",
             Self::Char(_) | Self::Varchar(_) => "char",
             Self::Text => "text",
             Self::Timestamp => "timestamp",
             Self::Date => "date",
-            Self::Decimal(_) => "",
+            Self::Double | Self::Decimal(..) => "",
         }
     }
 }
@@ -156,12 +166,12 @@ impl Table {
             |column: &Column| format!("{} {}{}", column.name, column.kind.sql(dialect), column.constraint);
         let mut parts: Vec<String> = self.columns.iter().map(column).collect();
         let (name, first, order) = (&self.name, self.first_column(), dialect.key_order);
-        match self.key {
+        match &self.key {
             Some(Key::Primary) if !dialect.key_after_load() => {
                 parts.push(format!("PRIMARY KEY ({first}{order})"));
             }
             Some(Key::Of(columns)) if !dialect.key_after_load() => {
-                parts.push(format!("PRIMARY KEY ({})", columns.join(", ")));
+                parts.push(format!("PRIMARY KEY ({columns})"));
             }
             Some(Key::Index(index, _)) if dialect.index_of_table => {
                 parts.push(format!("KEY {index} ({first})"));
@@ -199,12 +209,12 @@ impl Table {
     /// Statements after the rows: where the numbering goes on, and the key.
     pub(crate) fn keys(&self, dialect: &Dialect) -> Vec<String> {
         let (name, first) = (&self.name, self.first_column());
-        let key = match self.key {
+        let key = match &self.key {
             Some(Key::Primary) if dialect.key_after_load() => {
                 Some(format!("ALTER TABLE {name} ADD PRIMARY KEY ({first})"))
             }
             Some(Key::Of(columns)) if dialect.key_after_load() => {
-                Some(format!("ALTER TABLE {name} ADD PRIMARY KEY ({})", columns.join(", ")))
+                Some(format!("ALTER TABLE {name} ADD PRIMARY KEY ({columns})"))
             }
             // An index is made by a statement of its own.
             Some(Key::Index(index, number)) if !dialect.index_of_table && dialect.secondary_indexes => {
@@ -222,14 +232,17 @@ impl Table {
 
     /// Rows that were loaded with their numbers leave a sequence where it was.
     pub(crate) fn sequence(&self, dialect: &Dialect) -> Option<String> {
-        let first = self.columns.first().filter(|column| column.kind == Kind::Number && self.rows > 0)?;
+        let first = self.columns.first().filter(|column| column.kind.is_identity() && self.rows > 0)?;
         dialect.sequence(&self.name, &first.name, self.rows)
     }
 
     /// Where indexes are made at this time, the statements.
     fn index_sql(&self, now: bool) -> impl Iterator<Item = String> {
         let indexes = self.indexes.iter().filter(move |_| now);
-        indexes.map(|Index { name, columns }| format!("CREATE INDEX {name} ON {}({columns})", self.name))
+        indexes.map(|Index { name, columns, unique }| {
+            let unique = if *unique { "UNIQUE " } else { "" };
+            format!("CREATE {unique}INDEX {name} ON {}({columns})", self.name)
+        })
     }
 
     /// Statements that make the foreign keys of the loaded rows.
@@ -302,8 +315,9 @@ mod tests {
 
     fn child() -> Table {
         let columns = vec![column("id", Kind::Integer, " NOT NULL"), column("of", Kind::Integer, "")];
-        let refers = ForeignKey { columns: "of", table: "parent", key: "id", rows: Some(900) };
-        let indexes = vec![Index { name: "child_of".to_owned(), columns: "of".into() }];
+        let refers =
+            ForeignKey { columns: "of".into(), table: "parent".into(), key: "id".into(), rows: Some(900) };
+        let indexes = vec![Index { name: "child_of".to_owned(), columns: "of".into(), unique: false }];
         Table { foreign_keys: vec![refers], indexes, ..Table::new("child", columns) }
     }
 

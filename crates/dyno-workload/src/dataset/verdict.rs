@@ -1,5 +1,7 @@
 //! What was found out about an invariant of a family's data. Pure.
 
+use std::borrow::Cow;
+
 use dyno_results::event::Check;
 
 use dyno_results::format::grouped;
@@ -7,7 +9,7 @@ use dyno_results::format::grouped;
 /// A check before it is known on which target and for which workload.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// `None` where it cannot be decided.
     pub passed: Option<bool>,
     pub expected: Option<String>,
@@ -17,22 +19,22 @@ pub(crate) struct Verdict {
 
 impl Verdict {
     pub(crate) fn new(
-        name: &'static str,
+        name: impl Into<Cow<'static, str>>,
         passed: bool,
         expected: String,
         found: String,
         detail: String,
     ) -> Self {
-        Self { name, passed: Some(passed), expected: Some(expected), found: Some(found), detail }
+        Self { name: name.into(), passed: Some(passed), expected: Some(expected), found: Some(found), detail }
     }
 
     /// None of what was counted may be.
-    pub(crate) fn none(name: &'static str, found: u64, detail: String) -> Self {
+    pub(crate) fn none(name: impl Into<Cow<'static, str>>, found: u64, detail: String) -> Self {
         Self::new(name, found == 0, "0".to_owned(), grouped(found), detail)
     }
 
-    pub(crate) fn undecided(name: &'static str, detail: String) -> Self {
-        Self { name, passed: None, expected: None, found: None, detail }
+    pub(crate) fn undecided(name: impl Into<Cow<'static, str>>, detail: String) -> Self {
+        Self { name: name.into(), passed: None, expected: None, found: None, detail }
     }
 
     /// Durability as the clients see it: of so many `changes` (`commits`) what was acknowledged is there, and what is
@@ -72,7 +74,7 @@ pub(crate) fn checks(target: &str, workload: &str, verdicts: Vec<Verdict>) -> Ve
         target: target.to_owned(),
         workload: workload.to_owned(),
         series: None,
-        name: verdict.name.to_owned(),
+        name: verdict.name.into_owned(),
         passed: verdict.passed,
         expected: verdict.expected,
         found: verdict.found,

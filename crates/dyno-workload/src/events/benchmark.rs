@@ -8,8 +8,8 @@ use dyno_target::connection::Connection;
 use serde_json::Value;
 
 use crate::benchmark::{
-    Baseline, Benchmark, BenchmarkError, Dataset, MeasuredSize, Progress, RowCounter, Series, SeriesLoad,
-    Site, dialect, read_acknowledged,
+    Baseline, Benchmark, BenchmarkError, Dataset, MeasuredSize, Progress, RowCounter, Sending, Series,
+    SeriesLoad, Site, dialect, read_acknowledged,
 };
 use crate::dataset::{self, ExpectedRows, SizeError};
 
@@ -128,8 +128,8 @@ impl SeriesLoad for TestLoad {
         series(self.test)
     }
 
-    fn workload(&self) -> Arc<dyn Workload> {
-        Arc::new(Events::new(self.test, self.ids, Arc::clone(&self.unanswered)))
+    fn workload(&self, _: &Sending) -> Result<Arc<dyn Workload>, BenchmarkError> {
+        Ok(Arc::new(Events::new(self.test, self.ids, Arc::clone(&self.unanswered))))
     }
 
     fn acknowledged(&self) -> Value {

@@ -28,7 +28,7 @@ pub(super) fn prepare(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), PrepareError> {
     let mut first = open(site)?;
-    state(&mut first)?.ours()?;
+    state(&mut first)?.ours(&TERMS)?;
     recipe
         .size
         .check_disk(site.free_disk_bytes_without(&mut first, NAMES).unwrap_or(site.free_disk_bytes))?;
@@ -89,12 +89,13 @@ fn describe(table: Table, dialect: &Dialect, recipe: Recipe) -> dataset::Table {
             // small and soon done, and MySQL takes it for the foreign key. It has the name that a server would give it.
             let wanted = recipe.customer_index || dialect.foreign_key_index;
             let name = if dialect.index_of_table { "customer_id" } else { "event_customer_id_idx" };
-            let index = wanted.then(|| Index { name: name.to_owned(), columns: "customer_id".into() });
+            let index =
+                wanted.then(|| Index { name: name.to_owned(), columns: "customer_id".into(), unique: false });
             let indexes = index.into_iter().collect();
             let foreign_keys = vec![ForeignKey {
-                columns: "customer_id",
-                table: "customer",
-                key: "id",
+                columns: "customer_id".into(),
+                table: "customer".into(),
+                key: "id".into(),
                 rows: Some(customers),
             }];
             dataset::Table { rows, indexes, foreign_keys, ..dataset::Table::new(table.name(), columns) }

@@ -52,9 +52,15 @@ pub(super) struct EventsRows {
     pub customers: u64,
 }
 
-impl Rows for EventsRows {
+impl EventsRows {
     /// Two integers of at most 10 digits with an action, or one with three names and two words, and the signs.
     const ROW_BYTES_MAX: usize = 128;
+}
+
+impl Rows for EventsRows {
+    fn row_bytes_max(&self) -> usize {
+        Self::ROW_BYTES_MAX
+    }
 
     #[inline]
     fn write(&mut self, number: u64, row: &mut impl RowWriter) {
@@ -148,7 +154,7 @@ mod tests {
     #[test]
     fn tuples_hold_the_values_of_the_lines() {
         for table in Table::ALL {
-            let tuples = pieces(table, Form::Tuples, 1, 50, 4 * ROW_BYTES_MAX);
+            let tuples = pieces(table, Form::Tuples { backslashes: false }, 1, 50, 4 * ROW_BYTES_MAX);
             assert!(tuples.len() > 1);
             let plain = tuples.iter().map(|piece| {
                 let inner = piece.strip_prefix('(').and_then(|piece| piece.strip_suffix("')")).unwrap();

@@ -79,7 +79,7 @@ pub fn state(connection: &mut Connection) -> Result<State<Found>, StateError> {
 }
 
 fn look(connection: &mut Connection) -> Result<State<Found>, QueryError> {
-    let tables = match standing(catalog::tables(connection, NAMES)?, foreign) {
+    let tables = match standing(&MARKS, catalog::tables(connection, NAMES)?, foreign) {
         Ok(tables) => tables,
         Err(state) => return Ok(state),
     };

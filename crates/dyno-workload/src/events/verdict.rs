@@ -119,7 +119,7 @@ mod tests {
     fn failed(test: Test, before: Census, after: After, done: Done) -> String {
         let verdicts = judge(test, before, after, done);
         let failed =
-            verdicts.iter().filter(|verdict| verdict.passed == Some(false)).map(|verdict| verdict.name);
+            verdicts.iter().filter(|verdict| verdict.passed == Some(false)).map(|verdict| &*verdict.name);
         failed.collect::<Vec<_>>().join(" ")
     }
 

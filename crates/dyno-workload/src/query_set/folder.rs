@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use super::parameters::{self, Replaced, Why};
 use super::{Query, QueryLoad, QueryStatement};
-use crate::benchmark::{Baseline, BenchmarkError, NamedQuery, Series, SeriesLoad};
+use crate::benchmark::{Baseline, BenchmarkError, NamedQuery, Sending, Series, SeriesLoad};
 use crate::durable::only_reads;
 use crate::statements::{bare_statements, kind};
 
@@ -250,8 +250,8 @@ impl SeriesLoad for FolderLoad {
         Series { name: NAME, workload: NAME, writes: self.writes, pass: Some(self.pass), fixed: None }
     }
 
-    fn workload(&self) -> Arc<dyn Workload> {
-        self.load.workload()
+    fn workload(&self, _: &Sending) -> Result<Arc<dyn Workload>, BenchmarkError> {
+        Ok(self.load.workload())
     }
 
     fn queries(&self, seed: u64) -> Vec<NamedQuery> {
@@ -398,7 +398,7 @@ mod tests {
         assert_eq!((folder.names.join(" ").as_str(), folder.pass(), folder.writes()), ("a b c", 3, false));
         assert_eq!(pass(0), "0 select 1, 1 select 2, 2 select 3");
         assert_eq!(pass(4), "1 select 2, 2 select 3, 0 select 1");
-        assert_eq!(folder.load(Syntax::ANY).workload().types(), ["a", "b", "c"]);
+        assert_eq!(folder.load(Syntax::ANY).workload(&Sending::default()).unwrap().types(), ["a", "b", "c"]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde_json::{Map, Value};
 
-use super::FAMILIES;
+use super::{FAMILIES, families};
 use crate::family::{self, Registered};
 use crate::storage;
 
@@ -25,19 +25,21 @@ impl DataOptions {
         let mut data = family::with_dashes(data.clone());
         let mut known = Vec::new();
         let mut read = Self::default();
-        for family in FAMILIES {
+        for family in families() {
             let said = if family.has_table() {
                 known.push(family.name().to_owned());
                 data.remove(family.name()).unwrap_or_else(|| Map::new().into())
             } else {
-                let names: Vec<String> = names(*family).map(|(name, _)| name).collect();
-                let said = names.iter().filter_map(|name| data.remove_entry(name)).collect();
+                let names: Vec<String> = names(family).map(|(name, _)| name).collect();
+                // Several may have an option of one name.
+                let said =
+                    names.iter().filter_map(|name| Some((name.clone(), data.get(name)?.clone()))).collect();
                 known.extend(names);
                 Value::Object(said)
             };
             read.put(family.name(), family.read(said)?);
         }
-        match data.keys().next() {
+        match data.keys().find(|name| !known.contains(name)) {
             Some(unknown) => {
                 let known = known.join("`, `");
                 Err(serde_json::Error::custom(format!(
@@ -52,7 +54,7 @@ impl DataOptions {
     pub fn written(self) -> Map<String, Value> {
         let mut data = Map::new();
         for (name, said) in self.0 {
-            if FAMILIES.iter().any(|family| family.name() == name && family.has_table()) {
+            if families().iter().any(|family| family.name() == name && family.has_table()) {
                 data.insert(name.to_owned(), said.into());
             } else {
                 data.extend(said);
@@ -101,10 +103,10 @@ impl DataOptions {
             let said: Vec<&String> = said.collect();
             (!said.is_empty()).then_some((other, said))
         })?;
-        let takes = |other: &&&dyn Registered| {
-            other.name() == first || said.iter().all(|name| of(**other).contains(name))
+        let takes = |other: &&dyn Registered| {
+            other.name() == first || said.iter().all(|name| of(*other).contains(name))
         };
-        let takers = FAMILIES.iter().filter(takes).map(|other| other.name()).collect();
+        let takers = families().into_iter().filter(takes).map(<dyn Registered>::name).collect();
         Some((takers, said.iter().map(|name| format!("--{name}")).collect()))
     }
 
@@ -124,7 +126,7 @@ pub(super) fn names(family: &dyn Registered) -> impl Iterator<Item = (String, bo
 impl FromArgMatches for DataOptions {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mut typed = Self::default();
-        for family in FAMILIES {
+        for family in families() {
             typed.put(family.name(), family.typed(matches)?);
         }
         Ok(typed)
@@ -140,7 +142,7 @@ impl Args for DataOptions {
     fn augment_args(command: Command) -> Command {
         // Of an option that several families have, the first says what it is.
         let mut options: Vec<clap::Arg> = Vec::new();
-        for option in FAMILIES.iter().flat_map(|family| family.options()) {
+        for option in families().iter().flat_map(|family| family.options()) {
             if options.iter().all(|other| other.get_id() != option.get_id()) {
                 options.push(option);
             }

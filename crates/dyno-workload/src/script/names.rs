@@ -48,6 +48,11 @@ impl Names {
         slot
     }
 
+    /// All that there are.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> + use<> {
+        (0..self.names.len() as u32).map(Slot)
+    }
+
     pub fn find(&self, name: &str) -> Option<Slot> {
         self.slots.get(name.as_bytes()).copied()
     }

@@ -17,7 +17,7 @@ use super::variant::Variant;
 use super::{NAME, TERMS};
 use crate::benchmark::{
     Baseline, Benchmark, BenchmarkError, Contention, Dataset, Done, MeasuredSize, NamedQuery, Progress,
-    RowCounter, Series, SeriesLoad, Site, dialect,
+    RowCounter, Sending, Series, SeriesLoad, Site, dialect,
 };
 use crate::dataset::{
     self, ExpectedRows, Found, Index, Key, Marks, NotReady, Part, Preparation, SizeError, State, StateError,
@@ -72,6 +72,7 @@ impl StorageBenchmark {
         let index = |(number, columns): (usize, &String)| Index {
             name: format!("{beginning}index_{number}"),
             columns: columns.clone().into(),
+            unique: false,
         };
         dataset::Table {
             key,
@@ -171,7 +172,7 @@ impl Benchmark for StorageBenchmark {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), BenchmarkError> {
         let names = self.names();
-        state(connection, &names).map_err(StateError::of(&TERMS))?.ours()?;
+        state(connection, &names).map_err(StateError::of(&TERMS))?.ours(&TERMS)?;
         let scale = self.scale.unwrap_or(if site.quick { SCALE_QUICK } else { SCALE });
         let failed = |source| BenchmarkError::Query { doing: "ask how large the tables are", source };
         let together = names.each_ref().map(String::as_str);
@@ -229,12 +230,17 @@ impl Found for Recipe {
 
 /// Looks at what the tables' names stand for.
 fn state(connection: &mut Connection, names: &[String; 4]) -> Result<State<Recipe>, QueryError> {
-    state_of_recipes::<Recipe>(connection, &names.each_ref().map(String::as_str), |_, recipes| {
-        let first = recipes.first().copied().flatten().filter(|_| recipes.len() == names.len());
-        let same = first.filter(|first| recipes.iter().all(|recipe| *recipe == Some(*first)));
-        // Some were marked as written to, or dropped: nobody misses what is made anew.
-        Ok(same.map_or(State::Unfinished, State::Ready))
-    })
+    state_of_recipes::<Recipe>(
+        &Recipe::MARKS,
+        connection,
+        &names.each_ref().map(String::as_str),
+        |_, recipes| {
+            let first = recipes.first().copied().flatten().filter(|_| recipes.len() == names.len());
+            let same = first.filter(|first| recipes.iter().all(|recipe| *recipe == Some(*first)));
+            // Some were marked as written to, or dropped: nobody misses what is made anew.
+            Ok(same.map_or(State::Unfinished, State::Ready))
+        },
+    )
 }
 
 /// One of the workloads on data that is there.
@@ -306,7 +312,7 @@ impl SeriesLoad for StorageLoad {
         self.series
     }
 
-    fn workload(&self) -> Arc<dyn Workload> {
+    fn workload(&self, _: &Sending) -> Result<Arc<dyn Workload>, BenchmarkError> {
         let StorageLoad { test, variant, recipe, dialect, queries, .. } = self;
         let load: Arc<dyn Workload> = match queries {
             Some(queries) => queries.workload(),
@@ -316,7 +322,7 @@ impl SeriesLoad for StorageLoad {
                 Arc::new(load.on_tables(&variant.beginning(), dialect))
             }
         };
-        WithSettings::of(load, &variant.settings)
+        Ok(WithSettings::of(load, &variant.settings))
     }
 
     fn contention(&self) -> Option<Contention> {

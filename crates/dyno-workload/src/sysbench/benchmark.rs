@@ -7,7 +7,8 @@ use dyno_target::connection::Connection;
 use dyno_target::product::Dialect;
 
 use crate::benchmark::{
-    Baseline, Benchmark, BenchmarkError, Dataset, MeasuredSize, Progress, Series, SeriesLoad, Site, dialect,
+    Baseline, Benchmark, BenchmarkError, Dataset, MeasuredSize, Progress, Sending, Series, SeriesLoad, Site,
+    dialect,
 };
 use crate::dataset::{self, ExpectedRows, disk};
 use crate::sysbench::{
@@ -165,13 +166,13 @@ impl SeriesLoad for TestLoad {
         Series::of(self.test.workload(), self.test.writes())
     }
 
-    fn workload(&self) -> Arc<dyn Workload> {
+    fn workload(&self, _: &Sending) -> Result<Arc<dyn Workload>, BenchmarkError> {
         let load = Sysbench::new(self.test, self.options.clone(), &self.dialect)
             .with_unique(Arc::clone(&self.unique));
-        Arc::new(match &self.ignored {
+        Ok(Arc::new(match &self.ignored {
             Some(ignored) => load.with_ignored_errors(ignored.clone()),
             None => load,
-        })
+        }))
     }
 
     fn undivided(&self) -> Option<&'static str> {

@@ -53,7 +53,7 @@ pub fn prepare(
     let mut first = open().map_err(connect)?;
     let replace = how.existing == Existing::Replace;
     if replace {
-        state(&mut first, options)?.ours()?;
+        state(&mut first, options)?.ours(&TERMS)?;
     }
     let preparation = Preparation {
         terms: &TERMS,

@@ -15,9 +15,15 @@ pub(super) struct SysbenchRows {
     pub random: Random,
 }
 
-impl Rows for SysbenchRows {
+impl SysbenchRows {
     /// Two integers of at most 10 digits, the texts, and what stands between and around them in either form.
     const ROW_BYTES_MAX: usize = C_BYTES + PAD_BYTES + 2 * 10 + 16;
+}
+
+impl Rows for SysbenchRows {
+    fn row_bytes_max(&self) -> usize {
+        Self::ROW_BYTES_MAX
+    }
 
     #[inline]
     fn write(&mut self, number: u64, row: &mut impl RowWriter) {
@@ -70,7 +76,7 @@ mod tests {
 
     #[test]
     fn tuples_make_a_statement_of_each_piece() {
-        let pieces = all(Form::Tuples, 1, 20, 4 * ROW_BYTES_MAX);
+        let pieces = all(Form::Tuples { backslashes: false }, 1, 20, 4 * ROW_BYTES_MAX);
         assert_eq!(pieces.len(), 5);
         for (piece, first) in pieces.iter().zip([1, 5, 9, 13, 17]) {
             assert!(piece.starts_with(&format!("({first}, ")) && piece.ends_with("')"), "{piece}");
@@ -93,7 +99,7 @@ mod tests {
         let rows = rows(huge as i64, Distribution::Pareto { h: 0.999 }.sampler());
         let mut rows = RowRange { rows, next: huge, last: huge + 1 };
         let mut buffer = Vec::with_capacity(2 * ROW_BYTES_MAX);
-        assert_eq!(rows.fill(Form::Tuples, &mut buffer), 2);
+        assert_eq!(rows.fill(Form::Tuples { backslashes: false }, &mut buffer), 2);
         assert!(
             buffer.len() <= 2 * ROW_BYTES_MAX && buffer.len() > 2 * (ROW_BYTES_MAX - 16),
             "{}",

@@ -30,7 +30,7 @@ pub(super) fn table(table: u32, options: &Options) -> Table {
         key: Some(if options.secondary { Key::Index("xid", table) } else { Key::Primary }),
         indexes: options
             .create_secondary
-            .then(|| Index { name: index_name(table), columns: "k".into() })
+            .then(|| Index { name: index_name(table), columns: "k".into(), unique: false })
             .into_iter()
             .collect(),
         engine: options.mysql_storage_engine.clone(),

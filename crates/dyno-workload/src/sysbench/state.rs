@@ -78,7 +78,7 @@ fn look(connection: &mut Connection, options: &Options) -> Result<State<Found>, 
     let mut all = catalog::tables(connection, NAMES)?;
     let used = (1..=options.tables).map_while(|number| Some(all.swap_remove(of(&number, &all)?))).collect();
     let whose = |why| format!("is not sysbench's: {why}");
-    let tables = match standing(used, |found| table(1, options).foreign(found).map(whose)) {
+    let tables = match standing(&MARKS, used, |found| table(1, options).foreign(found).map(whose)) {
         Ok(tables) => tables,
         Err(state) => return Ok(state),
     };

@@ -226,6 +226,8 @@ fn listed(name: &'static str, wrong: &[String], good: String) -> Verdict {
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use super::*;
 
     /// A table of 100 rows, whole and with its index.
@@ -250,7 +252,7 @@ mod tests {
     }
 
     /// Names of the checks that failed.
-    fn failed(found: Found, test: Test, options: &Options, done: Done) -> Vec<&'static str> {
+    fn failed(found: Found, test: Test, options: &Options, done: Done) -> Vec<Cow<'static, str>> {
         let verdicts = judge(&[found], test, options, done);
         verdicts
             .into_iter()

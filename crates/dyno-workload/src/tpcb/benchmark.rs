@@ -9,8 +9,8 @@ use dyno_target::connection::Connection;
 use dyno_target::product::Dialect;
 
 use crate::benchmark::{
-    Baseline, Benchmark, BenchmarkError, Contention, Dataset, LOCK_WAIT, MeasuredSize, Progress, Series,
-    SeriesLoad, Site, dialect,
+    Baseline, Benchmark, BenchmarkError, Contention, Dataset, LOCK_WAIT, MeasuredSize, Progress, Sending,
+    Series, SeriesLoad, Site, dialect,
 };
 use crate::dataset::{self, ExpectedRows, SizeError, TableError};
 use crate::tpcb::{self, Found, Script, Table, TpcB, check_scale};
@@ -90,8 +90,8 @@ impl SeriesLoad for ScriptLoad {
         Series::of(self.script.workload(), self.script.writes())
     }
 
-    fn workload(&self) -> Arc<dyn Workload> {
-        Arc::new(TpcB::new(self.script, self.scale, &self.dialect))
+    fn workload(&self, _: &Sending) -> Result<Arc<dyn Workload>, BenchmarkError> {
+        Ok(Arc::new(TpcB::new(self.script, self.scale, &self.dialect)))
     }
 
     fn contention(&self) -> Option<Contention> {

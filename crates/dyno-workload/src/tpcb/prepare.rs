@@ -33,7 +33,7 @@ pub fn prepare(
     scale: u64,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), PrepareError> {
-    state(connection)?.ours()?;
+    state(connection)?.ours(&TERMS)?;
     let failed = |error: QueryError| PrepareError::of(&TERMS, "drop", error.into());
     let scale = check_scale(scale, site.free_disk_bytes_without(connection, NAMES).map_err(failed)?)?;
     let tables = Table::ALL.map(|table| table.describe(scale)).into();

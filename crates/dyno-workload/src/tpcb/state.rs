@@ -24,7 +24,7 @@ fn look(connection: &mut Connection) -> Result<State<Found>, QueryError> {
         let table = Table::ALL.into_iter().find(|table| table.name() == found.name)?;
         table.describe(1).foreign(found).map(|why| format!("is not pgbench's: {why}"))
     };
-    let tables = match standing(catalog::tables(connection, NAMES)?, foreign) {
+    let tables = match standing(&MARKS, catalog::tables(connection, NAMES)?, foreign) {
         Ok(tables) => tables,
         Err(state) => return Ok(state),
     };

@@ -213,7 +213,7 @@ mod tests {
         checks
             .into_iter()
             .filter(|check| check.passed == Some(false))
-            .map(|check| check.name.to_owned())
+            .map(|check| check.name.to_string())
             .collect()
     }
 

@@ -12,8 +12,8 @@ use super::rows::TpchRows;
 use super::schema::{DUCKDB_BYTES, Scale, Table};
 use super::{NAME, QUERIES, TERMS, answers, load};
 use crate::benchmark::{
-    Baseline, Benchmark, BenchmarkError, Dataset, MeasuredSize, NamedQuery, Progress, RowCounter, Series,
-    SeriesLoad, Site, dialect,
+    Baseline, Benchmark, BenchmarkError, Dataset, MeasuredSize, NamedQuery, Progress, RowCounter, Sending,
+    Series, SeriesLoad, Site, dialect,
 };
 use crate::dataset::{
     ExpectedRows, Found, Marks, NotReady, Preparation, SizeError, State, StateError, TableCounter, Terms,
@@ -120,7 +120,7 @@ impl Benchmark for TpchBenchmark {
         site: &Site<'_>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), BenchmarkError> {
-        state(connection).map_err(StateError::of(&TERMS))?.ours()?;
+        state(connection).map_err(StateError::of(&TERMS))?.ours(&TERMS)?;
         let recipe = self.options.recipe(Recipe::of(if site.quick { SCALE_QUICK } else { SCALE }));
         let names = Table::ALL.map(Table::name);
         let failed = |source| BenchmarkError::Query { doing: "ask how large the tables are", source };
@@ -159,8 +159,8 @@ impl SeriesLoad for TpchLoad {
         self.queries.series()
     }
 
-    fn workload(&self) -> Arc<dyn Workload> {
-        self.load.workload()
+    fn workload(&self, _: &Sending) -> Result<Arc<dyn Workload>, BenchmarkError> {
+        Ok(self.load.workload())
     }
 
     /// TPC's rules for work that is derived from its benchmarks.
@@ -203,7 +203,7 @@ impl Found for Recipe {
 /// Looks at what the tables' names stand for.
 fn state(connection: &mut Connection) -> Result<State<Recipe>, QueryError> {
     let names = Table::ALL.map(Table::name);
-    state_of_recipes::<Recipe>(connection, &names, |_, recipes| {
+    state_of_recipes::<Recipe>(&Recipe::MARKS, connection, &names, |_, recipes| {
         let Some((first, others)) = recipes.split_first() else { return Ok(State::Missing) };
         Ok(match first {
             _ if recipes.len() < names.len() => {

@@ -64,7 +64,9 @@ impl TpchRows {
 
 impl Rows for TpchRows {
     /// Seven lines of an order, or four suppliers of a part, with their comments.
-    const ROW_BYTES_MAX: usize = 2_048;
+    fn row_bytes_max(&self) -> usize {
+        2_048
+    }
 
     fn write(&mut self, _: u64, row: &mut impl RowWriter) {
         match self {
@@ -136,7 +138,7 @@ fn supplier(it: &Supplier, row: &mut impl RowWriter) {
     shown(row, &it.s_address);
     row.integer(it.s_nationkey);
     shown(row, &it.s_phone);
-    row.decimal(it.s_acctbal.into_inner());
+    row.decimal(it.s_acctbal.into_inner(), 2);
     text(row, &it.s_comment);
 }
 
@@ -146,7 +148,7 @@ fn customer(it: &Customer<'_>, row: &mut impl RowWriter) {
     shown(row, &it.c_address);
     row.integer(it.c_nationkey);
     shown(row, &it.c_phone);
-    row.decimal(it.c_acctbal.into_inner());
+    row.decimal(it.c_acctbal.into_inner(), 2);
     text(row, it.c_mktsegment);
     text(row, it.c_comment);
 }
@@ -159,7 +161,7 @@ fn part(it: &Part<'_>, row: &mut impl RowWriter) {
     text(row, it.p_type);
     row.integer(it.p_size);
     text(row, it.p_container);
-    row.decimal(it.p_retailprice.into_inner());
+    row.decimal(it.p_retailprice.into_inner(), 2);
     text(row, it.p_comment);
 }
 
@@ -167,7 +169,7 @@ fn partsupp(it: &PartSupp<'_>, row: &mut impl RowWriter) {
     row.integer(it.ps_partkey);
     row.integer(it.ps_suppkey);
     row.integer(it.ps_availqty);
-    row.decimal(it.ps_supplycost.into_inner());
+    row.decimal(it.ps_supplycost.into_inner(), 2);
     text(row, it.ps_comment);
 }
 
@@ -175,7 +177,7 @@ fn order(it: &Order<'_>, row: &mut impl RowWriter) {
     row.integer(it.o_orderkey);
     row.integer(it.o_custkey);
     shown(row, it.o_orderstatus);
-    row.decimal(it.o_totalprice.into_inner());
+    row.decimal(it.o_totalprice.into_inner(), 2);
     date(row, it.o_orderdate);
     text(row, it.o_orderpriority);
     shown(row, it.o_clerk);
@@ -188,10 +190,10 @@ fn lineitem(it: &LineItem<'_>, row: &mut impl RowWriter) {
     row.integer(it.l_partkey);
     row.integer(it.l_suppkey);
     row.integer(it.l_linenumber);
-    row.decimal(it.l_quantity * 100);
-    row.decimal(it.l_extendedprice.into_inner());
-    row.decimal(it.l_discount.into_inner());
-    row.decimal(it.l_tax.into_inner());
+    row.decimal(it.l_quantity * 100, 2);
+    row.decimal(it.l_extendedprice.into_inner(), 2);
+    row.decimal(it.l_discount.into_inner(), 2);
+    row.decimal(it.l_tax.into_inner(), 2);
     text(row, it.l_returnflag);
     text(row, it.l_linestatus);
     date(row, it.l_shipdate);

@@ -158,12 +158,16 @@ impl Table {
         let with_index = referring.iter().filter(|(.., has_index)| *has_index);
         let index = |(at, (columns, ..)): (usize, &Reference)| {
             let of_table = if dialect.index_of_table { String::new() } else { format!("{}_", self.name()) };
-            Index { name: format!("{of_table}fk{}", at + 1), columns: (*columns).into() }
+            Index { name: format!("{of_table}fk{}", at + 1), columns: (*columns).into(), unique: false }
         };
-        let foreign_key =
-            |(columns, table, key, _): &Reference| ForeignKey { columns, table, key, rows: None };
+        let foreign_key = |&(columns, table, key, _): &Reference| ForeignKey {
+            columns: columns.into(),
+            table: table.into(),
+            key: key.into(),
+            rows: None,
+        };
         dataset::Table {
-            key: (indexes != Indexes::None && dialect.key_for_scans).then_some(Key::Of(self.key())),
+            key: (indexes != Indexes::None && dialect.key_for_scans).then_some(Key::Of(self.key().into())),
             indexes: with_index.enumerate().map(index).collect(),
             foreign_keys: referring.iter().map(foreign_key).collect(),
             rows: self.numbers(scale),
@@ -173,16 +177,16 @@ impl Table {
         }
     }
 
-    fn key(self) -> &'static [&'static str] {
+    fn key(self) -> &'static str {
         match self {
-            Self::Region => &["r_regionkey"],
-            Self::Nation => &["n_nationkey"],
-            Self::Supplier => &["s_suppkey"],
-            Self::Customer => &["c_custkey"],
-            Self::Part => &["p_partkey"],
-            Self::Partsupp => &["ps_partkey", "ps_suppkey"],
-            Self::Orders => &["o_orderkey"],
-            Self::Lineitem => &["l_orderkey", "l_linenumber"],
+            Self::Region => "r_regionkey",
+            Self::Nation => "n_nationkey",
+            Self::Supplier => "s_suppkey",
+            Self::Customer => "c_custkey",
+            Self::Part => "p_partkey",
+            Self::Partsupp => "ps_partkey, ps_suppkey",
+            Self::Orders => "o_orderkey",
+            Self::Lineitem => "l_orderkey, l_linenumber",
         }
     }
 
@@ -219,7 +223,7 @@ impl Table {
                 ("s_address", Varchar(40)),
                 ("s_nationkey", Integer),
                 ("s_phone", Char(15)),
-                ("s_acctbal", Decimal(15)),
+                ("s_acctbal", Decimal(15, 2)),
                 ("s_comment", Varchar(101)),
             ],
             Self::Customer => &[
@@ -228,7 +232,7 @@ impl Table {
                 ("c_address", Varchar(40)),
                 ("c_nationkey", Integer),
                 ("c_phone", Char(15)),
-                ("c_acctbal", Decimal(15)),
+                ("c_acctbal", Decimal(15, 2)),
                 ("c_mktsegment", Char(10)),
                 ("c_comment", Varchar(117)),
             ],
@@ -240,14 +244,14 @@ impl Table {
                 ("p_type", Varchar(25)),
                 ("p_size", Integer),
                 ("p_container", Char(10)),
-                ("p_retailprice", Decimal(15)),
+                ("p_retailprice", Decimal(15, 2)),
                 ("p_comment", Varchar(23)),
             ],
             Self::Partsupp => &[
                 ("ps_partkey", Integer),
                 ("ps_suppkey", Integer),
                 ("ps_availqty", Integer),
-                ("ps_supplycost", Decimal(15)),
+                ("ps_supplycost", Decimal(15, 2)),
                 ("ps_comment", Varchar(199)),
             ],
             Self::Orders => &[
@@ -255,7 +259,7 @@ impl Table {
                 ("o_orderkey", BigInteger),
                 ("o_custkey", Integer),
                 ("o_orderstatus", Char(1)),
-                ("o_totalprice", Decimal(15)),
+                ("o_totalprice", Decimal(15, 2)),
                 ("o_orderdate", Date),
                 ("o_orderpriority", Char(15)),
                 ("o_clerk", Char(15)),
@@ -267,10 +271,10 @@ impl Table {
                 ("l_partkey", Integer),
                 ("l_suppkey", Integer),
                 ("l_linenumber", Integer),
-                ("l_quantity", Decimal(15)),
-                ("l_extendedprice", Decimal(15)),
-                ("l_discount", Decimal(15)),
-                ("l_tax", Decimal(15)),
+                ("l_quantity", Decimal(15, 2)),
+                ("l_extendedprice", Decimal(15, 2)),
+                ("l_discount", Decimal(15, 2)),
+                ("l_tax", Decimal(15, 2)),
                 ("l_returnflag", Char(1)),
                 ("l_linestatus", Char(1)),
                 ("l_shipdate", Date),

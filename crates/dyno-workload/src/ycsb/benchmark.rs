@@ -13,8 +13,8 @@ use super::updates::LastUpdates;
 use super::verify::{Census, count, updates_there};
 use super::{KEY, Mix, NAME, OWN, TABLE, TERMS};
 use crate::benchmark::{
-    Baseline, Benchmark, BenchmarkError, Dataset, MeasuredSize, Progress, RowCounter, Series, SeriesLoad,
-    Site, dialect, read_acknowledged,
+    Baseline, Benchmark, BenchmarkError, Dataset, MeasuredSize, Progress, RowCounter, Sending, Series,
+    SeriesLoad, Site, dialect, read_acknowledged,
 };
 use crate::dataset::{
     ExpectedRows, Found, Kind, Marks, NotReady, Preparation, State, StateError, Table, TableCounter,
@@ -83,7 +83,7 @@ impl Benchmark for YcsbBenchmark {
         site: &Site<'_>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), BenchmarkError> {
-        state(connection).map_err(StateError::of(&TERMS))?.ours()?;
+        state(connection).map_err(StateError::of(&TERMS))?.ours(&TERMS)?;
         let recipe = self.options.recipe(Recipe::of(self.suggested(site)));
         let dialect = dialect(connection)?;
         let (tables, comment) = (vec![described(recipe)], Recipe::MARKS.whole(&recipe.text()));
@@ -97,8 +97,8 @@ impl SeriesLoad for Load {
         self.mix.series()
     }
 
-    fn workload(&self) -> Arc<dyn Workload> {
-        Arc::new(self.clone())
+    fn workload(&self, _: &Sending) -> Result<Arc<dyn Workload>, BenchmarkError> {
+        Ok(Arc::new(self.clone()))
     }
 
     fn undivided(&self) -> Option<&'static str> {
@@ -161,7 +161,7 @@ impl Found for Recipe {
 
 /// Looks at what the table's name stands for.
 fn state(connection: &mut Connection) -> Result<State<Recipe>, QueryError> {
-    state_of_recipes::<Recipe>(connection, &[TABLE], |connection, recipes| {
+    state_of_recipes::<Recipe>(&Recipe::MARKS, connection, &[TABLE], |connection, recipes| {
         let Some(Some(recipe)) = recipes.first() else {
             return Ok(State::damaged("nobody can say how it was made"));
         };

@@ -189,7 +189,7 @@ mod tests {
         let verdicts = found.judge(inserts, 100);
         [Some(false), None].map(|passed| {
             let names =
-                verdicts.iter().filter(|verdict| verdict.passed == passed).map(|verdict| verdict.name);
+                verdicts.iter().filter(|verdict| verdict.passed == passed).map(|verdict| &*verdict.name);
             names.collect::<Vec<_>>().join(" ")
         })
     }

@@ -9,7 +9,9 @@ use dyno_engine::workload::Workload;
 use dyno_results::event::{Check, Queries};
 use dyno_results::spec::Count;
 use dyno_target::Target;
-use dyno_workload::benchmark::{Benchmark, BenchmarkError, Dataset, Done, Progress, SeriesLoad, Site};
+use dyno_workload::benchmark::{
+    Benchmark, BenchmarkError, Dataset, Done, Progress, Sending, SeriesLoad, Site,
+};
 use dyno_workload::dataset::OpenConnection;
 
 use dyno_workload::events::{EventsBenchmark, EventsOptions, Test};
@@ -102,7 +104,7 @@ impl Server {
         config: EngineConfig,
         look: &mut dyn FnMut(&Seen),
     ) -> Seen {
-        let workload: std::sync::Arc<dyn Workload> = load.workload();
+        let workload: std::sync::Arc<dyn Workload> = load.workload(&Sending::default()).unwrap();
         let mut engine = Engine::start(self.target().route().unwrap(), &workload, config).unwrap();
         let plan = StageOrder::closed(clients, end);
         let mut seen = Seen::default();

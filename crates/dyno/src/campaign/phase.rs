@@ -71,7 +71,7 @@ impl<'a> PhaseRun<'a> {
         let plans = room::loads(phase, name);
         let threads = threads(context, phase, &system.server);
         let site = (system.plan.capabilities(), system.server.connection.dialect());
-        let loads = generator::loads(context.plan, phase, (system.data(), &site), threads)?;
+        let loads = generator::loads(phase, system.data(), site.0.syntax)?;
         if let Some(moved) = system.server.files().moved() {
             return Err(Failure::advised(moved.to_owned(), FILE_MOVED));
         }
@@ -109,7 +109,7 @@ impl<'a> PhaseRun<'a> {
         for (((place, plan), load), only_reads) in (0..).zip(plans).zip(loads).zip(only_reads) {
             let queries = load.queries(context.plan.seed_of(place.into()));
             let without_ties = ties::without(&mut system.server, &queries)?;
-            let mut stream = StreamRun::begin(context, system, phase, (place, plan), load)?;
+            let mut stream = StreamRun::begin(context, system, phase, (place, plan), (load, &site, threads))?;
             (stream.only_reads, stream.results.queried.without_ties) = (only_reads, without_ties);
             streams.push(stream);
         }
@@ -307,12 +307,14 @@ impl<'a> StreamRun<'a> {
         system: &mut System<'_>,
         phase: &PhasePlan,
         (place, plan): (u32, StreamLoad<'a>),
-        load: Arc<dyn SeriesLoad>,
+        (load, site, threads): (Arc<dyn SeriesLoad>, &generator::Site, u32),
     ) -> Result<Self, Failure> {
         let StreamLoad { stream, course, .. } = plan;
+        let workload = load.workload(&generator::sending(stream, site, threads, 0))?;
+        let prepared = workload.statements().iter().filter(|statement| !statement.is_text()).count();
         let capacity = Capacity {
             cpus: system.server.cpus,
-            room: room::of_load(&plan, &mut system.server, load.as_ref())?,
+            room: room::of_load(&plan, &mut system.server, prepared as u64)?,
             contention: load.contention(),
             connections: stream.connections,
         };
@@ -325,7 +327,7 @@ impl<'a> StreamRun<'a> {
         Ok(Self {
             plan: stream,
             place,
-            types: load.types(),
+            types: workload.types().to_vec(),
             load,
             contended_rows: capacity.contention.map(|contention| contention.clients),
             only_reads: false,

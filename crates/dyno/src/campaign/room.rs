@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use dyno_results::spec::{Arrivals, Course, Protocol, Quantity, Rungs};
 use dyno_target::inspect;
-use dyno_workload::benchmark::SeriesLoad;
 
 use super::target_server::TargetServer;
 use crate::failure::Failure;
@@ -109,14 +108,14 @@ pub(super) fn connections(load: &StreamLoad<'_>, server: &mut TargetServer) -> R
 pub(super) fn of_load(
     load: &StreamLoad<'_>,
     server: &mut TargetServer,
-    series: &dyn SeriesLoad,
+    prepared: u64,
 ) -> Result<Room, Failure> {
     let free = connections(load, server)?;
     // More clients need no more connections than those that they share.
     let clients = if load.stream.connections.is_some() { None } else { free };
     let by_connections = Room { clients, why: "there is room for no more connections" };
     let prepares = load.stream.protocol == Protocol::Prepared;
-    let each = if prepares { series.statements_prepared() } else { 0 };
+    let each = if prepares { prepared } else { 0 };
     if each == 0 {
         return Ok(by_connections);
     }

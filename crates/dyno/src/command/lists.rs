@@ -1,18 +1,25 @@
 //! `dyno workloads`, `scenarios` and `targets`: what is known here.
 
+use std::path::Path;
+
 use dyno_target::embedded;
+use dyno_workload::folder::{self, Mistakes, Named};
 use dyno_workload::registry::{self, Listed};
 use serde_json::json;
 
 use super::{print, print_json};
 use crate::DONE;
-use crate::cli::{ListArguments, TargetsArguments};
+use crate::cli::{ListArguments, TargetsArguments, WorkloadsArguments, WorkloadsCommand};
 use crate::failure::Failure;
 use crate::flags::{self, BUILT_IN};
+use crate::plan;
 
-pub(crate) fn workloads(arguments: &ListArguments) -> Result<u8, Failure> {
+pub(crate) fn workloads(arguments: &WorkloadsArguments) -> Result<u8, Failure> {
+    if let Some(WorkloadsCommand::Check { folder }) = &arguments.command {
+        return check(folder);
+    }
     let listed = registry::workloads();
-    if arguments.json {
+    if arguments.list.json {
         let row = |listed: &Listed| json!({ "name": listed.name, "about": listed.about, "runs_on": listed.runs_on });
         let rows: Vec<_> = listed.iter().map(row).collect();
         print_json(&json!({ "schema": "dyno.workloads/1", "workloads": rows }))?;
@@ -24,6 +31,21 @@ pub(crate) fn workloads(arguments: &ListArguments) -> Result<u8, Failure> {
     };
     let rows: Vec<_> = listed.iter().map(|listed| (listed.name.to_owned(), about(listed))).collect();
     list("workloads", &rows, false)
+}
+
+/// Says what is wrong with a folder, or what it comes to.
+fn check(folder: &str) -> Result<u8, Failure> {
+    let Some(Named { folder, .. }) = folder::named(folder) else {
+        let what = format!("{folder} is no folder with a workload.toml");
+        return Err(Failure::advised(what, "docs/workload-files.md says what stands in one"));
+    };
+    let wrong = |mistakes: Mistakes| plan::wrong_folder(&folder, &mistakes);
+    let files = folder::read(Path::new(&folder)).map_err(wrong)?;
+    let taken = flags::taken();
+    folder::register(&folder, &files).map_err(wrong)?;
+    flags::refuse_taken(&folder, &taken)?;
+    print(&folder::check(&folder, &files).map_err(wrong)?)?;
+    Ok(DONE)
 }
 
 pub(crate) fn scenarios(arguments: &ListArguments) -> Result<u8, Failure> {

@@ -11,30 +11,29 @@ use dyno_engine::engine::{Engine, Observation as Seen, Signals};
 use dyno_engine::error::SessionError;
 use dyno_results::event::StageFinished;
 use dyno_results::spec::{PollerChoice, Segment, StageOrder};
+use dyno_results::sql_text::Syntax;
 use dyno_target::Capabilities;
 use dyno_target::cause::Cause;
 use dyno_target::connection::{CancelHandle, Connection};
 use dyno_target::product::Dialect;
 use dyno_wire::endpoint::{Endpoint, SessionName};
-use dyno_workload::benchmark::{Dataset, SeriesLoad};
-use dyno_workload::scripts::SqlScript;
+use dyno_workload::benchmark::{Dataset, Sending, SeriesLoad};
 
 use super::{Connected, Effect, Generator, GeneratorError, LoadError, Observation, Prepare};
 use crate::failure::{Failure, TableOwner, of_statement};
 use crate::plan::{LoadSource, PhasePlan, Plan, StreamPlan, TargetSource};
 
-/// Clients of a script, whose random numbers are drawn before it is known how many there will be.
-const SCRIPT_CLIENTS: u32 = 16_384;
+/// A driver has a load thread for each client, and it is not known yet how many there will be.
+const DRIVER_THREADS: u32 = 1024;
 
 /// What is known of a target whose scripts are sent.
 pub(crate) type Site = (Capabilities, Dialect);
 
 /// What the streams of a phase run, in their order. Those of one workload share what it counts, and the ids that it draws.
 pub(crate) fn loads(
-    plan: &Plan,
     phase: &PhasePlan,
-    (data, site): (Option<&Dataset>, &Site),
-    threads: u32,
+    data: Option<&Dataset>,
+    syntax: Syntax,
 ) -> Result<Vec<Arc<dyn SeriesLoad>>, Failure> {
     let mut loads: Vec<Arc<dyn SeriesLoad>> = Vec::new();
     for (at, stream) in phase.streams.iter().enumerate() {
@@ -49,25 +48,17 @@ pub(crate) fn loads(
                 let load = data.and_then(|data| data.loads().into_iter().nth(*place));
                 Arc::from(load.ok_or(Failure::SystemBroken)?)
             }
-            (None, LoadSource::Script(script)) => {
-                Arc::from(of_script(script, stream, site, threads, plan.seed_of(at as u64))?)
-            }
-            (None, LoadSource::Queries(folder)) => Arc::from(folder.load(site.0.syntax)),
+            (None, LoadSource::Script(script)) => Arc::from(script.load(stream.protocol)),
+            (None, LoadSource::Queries(folder)) => Arc::from(folder.load(syntax)),
         });
     }
     Ok(loads)
 }
 
-/// A script draws its random numbers by a seed of its own, and not by the engine's.
-fn of_script(
-    script: &SqlScript,
-    stream: &StreamPlan,
-    (can, dialect): &Site,
-    threads: u32,
-    seed: u64,
-) -> Result<Box<dyn SeriesLoad>, Failure> {
-    let dialect = (!can.extended_protocol).then_some(dialect);
-    Ok(script.load(stream.protocol, dialect, (threads, SCRIPT_CLIENTS), (stream.tries_max, seed))?)
+/// How the scripts of a stream are sent. They draw their random numbers by a seed of their own, and not by the engine's.
+pub(crate) fn sending(stream: &StreamPlan, (can, dialect): &Site, threads: u32, seed: u64) -> Sending {
+    let dialect = (!can.extended_protocol).then_some(*dialect);
+    Sending { protocol: stream.protocol, dialect, threads, tries_max: stream.tries_max, seed }
 }
 
 /// Generates the load of a phase in this process.
@@ -149,7 +140,7 @@ impl LocalGenerator {
         let data = system.benchmark.find(&mut connection).map_err(other)?;
         let threads = plan.spec.threads.unwrap_or(1);
         let site = (system.capabilities(), connection.dialect());
-        let loads = loads(&plan, phase, (data.as_ref(), &site), threads);
+        let loads = loads(phase, data.as_ref(), site.0.syntax);
         let loads = loads.map_err(other)?;
         let divided = prepare.segment.generators() > 1;
         if let Some(why) = loads.iter().find_map(|load| load.undivided()).filter(|_| divided) {
@@ -164,13 +155,12 @@ impl LocalGenerator {
         // Passes are over the same queries.
         let further = if stream.plan.pass.is_some() { 0 } else { *engines };
         let seed = stream.seed.wrapping_add(further);
-        let workload = match &stream.plan.source {
-            LoadSource::Script(script) if *engines > 0 => {
-                let load = of_script(script, &stream.plan, &self.site, self.threads, seed);
-                load.map_err(|failure| GeneratorError::other(&failure))?.workload()
-            }
-            _ => stream.load.workload(),
+        let threads = match &self.route {
+            Route::Wire(_) => self.threads,
+            Route::Driver(_) => DRIVER_THREADS,
         };
+        let sending = sending(&stream.plan, &self.site, threads, seed);
+        let workload = stream.load.workload(&sending).map_err(|error| GeneratorError::other(&error))?;
         *engines += 1;
         let config = EngineConfig {
             segment: self.segment,

@@ -6,21 +6,54 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use dyno_results::answer::{Recorded, SCHEMA};
-use dyno_results::spec::{Definition, RunSpec};
+use dyno_results::spec::{Definition, FolderSpec, RunSpec};
 use dyno_target::files;
+use dyno_workload::folder::{self, Mistakes, Named};
 use dyno_workload::registry;
 use dyno_workload::scripts::SqlScript;
 
 use crate::failure::Failure;
 
 /// What may be named by its path.
-pub(crate) const FILES: &str = "`dyno run` and `dyno plan` take a scenario (FILE.toml, as `dyno plan` writes it), a script (FILE.sql) and a \
-                                folder of queries (each a FILE.sql); Lua scripts are for `dyno sysbench`";
+pub(crate) const FILES: &str = "`dyno run` and `dyno plan` take a scenario (FILE.toml, as `dyno plan` writes it), a script (FILE.sql), a folder \
+                                with a workload.toml and a folder of queries (each a FILE.sql); Lua scripts are for `dyno sysbench`";
 
-/// Reads the files of SQL and the folders of queries that streams name.
-pub(super) fn read_texts(spec: &mut RunSpec) -> Result<(), Failure> {
+/// Reads the folders with a `workload.toml` that streams name, and makes their workloads known, with their options.
+pub(crate) fn read_folders(spec: &mut RunSpec) -> Result<(), Failure> {
     let streams = spec.phases.iter_mut().flat_map(|phase| &mut phase.streams);
     for stream in streams.filter(|stream| !stream.has_texts()) {
+        if stream.folder.is_none()
+            && let Some(named) = stream.workload.as_deref().and_then(named_folder)
+        {
+            let files = folder::read(Path::new(&named.folder));
+            let files = files.map_err(|mistakes| wrong_folder(&named.folder, &mistakes))?;
+            stream.workload = Some(named.workload());
+            stream.folder = Some(FolderSpec { name: named.folder, files });
+        }
+        if let Some(FolderSpec { name, files }) = &stream.folder {
+            folder::register(name, files).map_err(|mistakes| wrong_folder(name, &mistakes))?;
+        }
+    }
+    Ok(())
+}
+
+/// The folder that a workload's name stands for, where none of dyno's own has it.
+pub(crate) fn named_folder(workload: &str) -> Option<Named> {
+    let named = folder::named(workload)?;
+    (workload.contains('/') || registry::is_folder(workload)).then_some(named)
+}
+
+/// Everything that is wrong with a folder.
+pub(crate) fn wrong_folder(name: &str, mistakes: &Mistakes) -> Failure {
+    let said: Vec<String> = mistakes.0.iter().map(|mistake| format!("{name}/{mistake}")).collect();
+    Failure::wrong(said.join("\n"))
+}
+
+/// Reads the files of SQL and the folders that streams name.
+pub(super) fn read_texts(spec: &mut RunSpec) -> Result<(), Failure> {
+    read_folders(spec)?;
+    let streams = spec.phases.iter_mut().flat_map(|phase| &mut phase.streams);
+    for stream in streams.filter(|stream| !stream.has_texts() && stream.folder.is_none()) {
         let Some(workload) = &stream.workload else { continue };
         let path = Path::new(workload);
         if is_lua(workload) {

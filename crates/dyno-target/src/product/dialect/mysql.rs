@@ -29,6 +29,7 @@ impl Dialect {
         begin_snapshot: "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
         prepares_begin: false,
         question_marks: true,
+        backslashes: true,
         // Each load is to commit by itself, whatever the server's default. `unique_checks` stays as it is: there is no
         // second unique index to check, the rows come in the key's order, and without it MariaDB loads an empty table by
         // way of temporary files, which takes half as long again.

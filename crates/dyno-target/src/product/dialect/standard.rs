@@ -38,6 +38,7 @@ impl Dialect {
         begin_write: "BEGIN",
         begin_snapshot: "BEGIN",
         prepares_begin: true,
+        backslashes: false,
         question_marks: false,
         load_session: &[],
         unlimited_session: &[],

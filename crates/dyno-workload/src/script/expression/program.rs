@@ -126,7 +126,7 @@ impl Program {
     }
 
     /// The variables that it reads, in the order of their places.
-    pub(in crate::script) fn reads(&self) -> impl Iterator<Item = Slot> {
+    pub(crate) fn reads(&self) -> impl Iterator<Item = Slot> {
         self.operations.iter().filter_map(|operation| match operation {
             Operation::Load(slot) => Some(*slot),
             _ => None,

@@ -1,0 +1,355 @@
+//! A folder as a benchmark: what stands of its tables on a server, and how they are made.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use dyno_results::format::grouped;
+use dyno_target::Capabilities;
+use dyno_target::catalog::Names;
+use dyno_target::connection::{Connection, QueryError};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::Folder;
+use super::load::{FolderLoad, series};
+use super::options::{FIT_SAMPLE, Values, as_json, shown};
+use super::rows::{Failed, FolderRows};
+use super::tables::context;
+use crate::benchmark::{
+    Benchmark, BenchmarkError, Dataset, MeasuredSize, Progress, RowCounter, Series, Site, dialect,
+};
+use crate::dataset::rows::{Form, RowRange};
+use crate::dataset::{
+    NotReady, PROBES, Part, Preparation, SizeError, State, StateError, TableCounter, disk, numbers,
+    rows_missing, state_of_recipes,
+};
+
+/// Bytes that a server needs for a row beside its values, with its key.
+const ROW_OVERHEAD_BYTES: u64 = 48;
+/// Rows from which it is reckoned how long they are.
+const SAMPLE_ROWS: u64 = 64;
+/// What suits a processor, and how much that is at least and at most: to prepare it takes seconds rather than minutes.
+const BYTES_PER_CPU: u64 = 40 << 20;
+const BYTES: [u64; 2] = [80 << 20, 640 << 20];
+const SORT_MEGABYTES: u64 = 128;
+
+/// Workloads of a folder, and the data that is wanted.
+#[derive(Debug)]
+pub(super) struct FolderBenchmark {
+    folder: &'static Folder,
+    /// Places of mixes.
+    workloads: Vec<usize>,
+    said: Map<String, Value>,
+    /// That of the target, as files are called for it.
+    dialect: &'static str,
+}
+
+/// With what tables were made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Recipe {
+    /// Of what is said of the tables.
+    tables: String,
+    /// The options that decide over their rows.
+    options: Map<String, Value>,
+}
+
+impl FolderBenchmark {
+    pub(super) fn new(
+        folder: &'static Folder,
+        workloads: Vec<usize>,
+        said: Map<String, Value>,
+        target: &Capabilities,
+    ) -> Result<Self, BenchmarkError> {
+        let protocol = target.protocol.to_ascii_lowercase();
+        let dialect = super::DIALECTS.into_iter().find(|name| *name == protocol).unwrap_or_default();
+        let this = Self { folder, workloads, said, dialect };
+        let values = this.values(FIT_SAMPLE)?;
+        folder.changes(&values).map_err(wrong)?;
+        this.rows(&values)?;
+        Ok(this)
+    }
+
+    fn values(&self, fit: i64) -> Result<Values, BenchmarkError> {
+        self.folder.options.values(&self.folder.names, &self.said, fit).map_err(wrong)
+    }
+
+    fn rows(&self, values: &Values) -> Result<Vec<u64>, BenchmarkError> {
+        rows_of(self.folder, values).map_err(wrong)
+    }
+
+    /// Bytes of all tables.
+    fn bytes(&self, values: &Values) -> Result<u64, BenchmarkError> {
+        let rows = self.rows(values)?;
+        let each = self.folder.tables.iter().zip(rows).map(|(table, rows)| {
+            let sample = SAMPLE_ROWS.min(rows);
+            let mut text = Vec::with_capacity(table.row_bytes_max * (sample as usize + 1));
+            let rows_of = self.folder.rows_of(table, values, &Failed::default());
+            RowRange { rows: rows_of, next: 1, last: sample }.fill(Form::Lines, &mut text);
+            rows * (text.len() as u64 / sample.max(1) + ROW_OVERHEAD_BYTES)
+        });
+        Ok(each.sum())
+    }
+
+    /// The values of the options at a site.
+    fn suited(&self, site: &Site<'_>) -> Result<Values, BenchmarkError> {
+        if !self.folder.options.fits(&self.said) {
+            return self.values(0);
+        }
+        let unit = (self.bytes(&self.values(FIT_SAMPLE)?)? / FIT_SAMPLE as u64).max(1);
+        let wanted = (u64::from(site.cpus) * BYTES_PER_CPU).clamp(BYTES[0], BYTES[1]);
+        let wanted = if site.quick { wanted / 5 } else { wanted };
+        let fit = disk::limited(wanted / unit, unit, site.memory_bytes, site.free_disk_bytes);
+        self.values(fit.cast_signed())
+    }
+
+    fn recipe(&self, values: &Values) -> Recipe {
+        let folder = self.folder;
+        let all: Vec<_> = folder.options.iter().zip(values).collect();
+        let reads = folder.options.behind(folder.tables.iter().flat_map(super::Table::reads));
+        let options = reads.into_iter().map(|place| (all[place].0.long.to_owned(), as_json(*all[place].1)));
+        Recipe { tables: folder.tables_hash.clone(), options: options.collect() }
+    }
+
+    fn look(&self, connection: &mut Connection) -> Result<State<Recipe>, QueryError> {
+        let folder = self.folder;
+        let names = folder.table_names();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        if names.is_empty() {
+            return Ok(State::Ready(Recipe { tables: folder.tables_hash.clone(), options: Map::new() }));
+        }
+        state_of_recipes::<Recipe>(&folder.marks, connection, &names, |connection, recipes| {
+            let Some((Some(recipe), others)) = recipes.split_first() else {
+                return Ok(State::damaged("nobody can say how they were made"));
+            };
+            if recipes.len() < names.len() || others.iter().any(|other| other.as_ref() != Some(recipe)) {
+                return Ok(State::damaged("they were not made together, or one is missing"));
+            }
+            if recipe.tables != folder.tables_hash {
+                return Ok(State::damaged(
+                    "they were made when the folder said something else of its tables",
+                ));
+            }
+            Ok(match self.rows_missing(connection, recipe)? {
+                Some(why) => State::Damaged { why },
+                None => State::Ready(recipe.clone()),
+            })
+        })
+    }
+
+    /// What is wrong with the rows that must be there: a sample of each table.
+    fn rows_missing(
+        &self,
+        connection: &mut Connection,
+        recipe: &Recipe,
+    ) -> Result<Option<String>, QueryError> {
+        let folder = self.folder;
+        let Ok((values, made)) = self.made(recipe) else { return Ok(None) };
+        let expected =
+            folder.changes(&values).map(|changes| folder.expected(&made, &changes)).unwrap_or_default();
+        for ((table, rows), expected) in folder.tables.iter().zip(made).zip(expected) {
+            let Some(first) = table.columns.first().filter(|_| table.is_numbered) else { continue };
+            if expected.allows(0) && rows > 0 {
+                continue;
+            }
+            let probes = PROBES.min(rows);
+            // The first and the last are always among them.
+            let ids = (0..probes).map(|probe| 1 + probe * (rows - 1) / (probes - 1).max(1));
+            if let Some(why) = rows_missing(connection, &table.name, &first.name, ids)? {
+                return Ok(Some(why));
+            }
+        }
+        Ok(None)
+    }
+
+    /// All options as the data was made with them, and how many rows each table got.
+    fn made(&self, recipe: &Recipe) -> Result<(Values, Vec<u64>), BenchmarkError> {
+        let said = self.said.clone().into_iter().chain(recipe.options.clone()).collect();
+        let values = self.folder.options.values(&self.folder.names, &said, 1).map_err(wrong)?;
+        let rows = self.rows(&values)?;
+        Ok((values, rows))
+    }
+
+    /// The tables as they were made are those that are asked for.
+    fn suits(&self, recipe: &Recipe) -> Result<(), NotReady> {
+        let other = self.said.iter().find_map(|(option, wanted)| {
+            let found = recipe.options.get(option).filter(|found| *found != wanted)?;
+            Some((option, found, wanted))
+        });
+        let Some((option, found, wanted)) = other else { return Ok(()) };
+        let number = |value: &Value| value.as_u64().map_or_else(|| value.to_string(), grouped);
+        Err(NotReady::Other {
+            terms: &self.folder.terms,
+            found: format!("--{option} {}", number(found)),
+            wanted: number(wanted),
+            flag: format!("--{option} {found}"),
+        })
+    }
+
+    /// Makes tables and their rows, or adds rows to them.
+    fn make(
+        &self,
+        connection: &mut Connection,
+        site: &Site<'_>,
+        (values, sizes): (&Values, Vec<(u64, u64)>),
+        is_new: bool,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), BenchmarkError> {
+        let folder = self.folder;
+        let dialect = dialect(connection)?;
+        let all: Vec<u64> = sizes.iter().map(|(rows, _)| *rows).collect();
+        let each = folder.tables.iter().zip(&sizes).enumerate();
+        let described = each
+            .filter(|(_, (_, (rows, loaded)))| is_new || rows > loaded)
+            .map(|(place, (table, size))| (place, table.describe(&dialect, &folder.tables, &all, *size)));
+        let (places, tables): (Vec<usize>, Vec<_>) = described.unzip();
+        let recipe = serde_json::to_string(&self.recipe(values)).unwrap_or_default();
+        let comments = [folder.marks.unfinished(), folder.marks.whole(&recipe)];
+        let preparation = Preparation {
+            sort_megabytes: Some(SORT_MEGABYTES),
+            ..Preparation::of(site, &dialect, tables, &folder.terms, comments)
+        };
+        let failed = Failed::default();
+        let rows = |part: &Part| folder.rows_of(&folder.tables[places[part.table]], values, &failed);
+        let made = match is_new {
+            true => preparation.run(connection, site.open, rows, progress),
+            false => preparation.append(connection, site.open, rows, progress),
+        };
+        match failed.get() {
+            Some(why) => Err(wrong(format!("a value of {why}; the tables are not complete"))),
+            None => Ok(made?),
+        }
+    }
+}
+
+impl Folder {
+    /// Makes the rows of a table.
+    pub(super) fn rows_of(
+        &'static self,
+        table: &'static super::Table,
+        values: &Values,
+        failed: &Failed,
+    ) -> FolderRows {
+        FolderRows {
+            table,
+            context: context(&self.names, self.seed, &self.options, values),
+            row: self.row,
+            failed: Arc::clone(failed),
+            text: Vec::new(),
+        }
+    }
+}
+
+/// How many rows each table has.
+pub(super) fn rows_of(folder: &Folder, values: &Values) -> Result<Vec<u64>, String> {
+    let mut context = context(&folder.names, folder.seed, &folder.options, values);
+    folder.tables.iter().map(|table| table.rows(&mut context)).collect()
+}
+
+fn wrong(why: String) -> BenchmarkError {
+    BenchmarkError::Wrong(why.into())
+}
+
+impl Benchmark for FolderBenchmark {
+    fn name(&self) -> &'static str {
+        self.folder.name
+    }
+
+    fn series(&self) -> Vec<Series> {
+        let defines = self.values(FIT_SAMPLE).map(|values| defines(self.folder, &values)).unwrap_or_default();
+        self.workloads.iter().map(|place| series(self.folder, *place, self.dialect, &defines)).collect()
+    }
+
+    fn sizes_wanted(&self) -> Vec<MeasuredSize> {
+        Vec::new()
+    }
+
+    fn find(&self, connection: &mut Connection) -> Result<Option<Dataset>, BenchmarkError> {
+        let folder = self.folder;
+        let found = self.look(connection).map_err(StateError::of(&folder.terms))?.whole(&folder.terms)?;
+        let Some(recipe) = found else { return Ok(None) };
+        self.suits(&recipe)?;
+        let (values, made) = self.made(&recipe)?;
+        let changes = Arc::new(folder.changes(&values).map_err(wrong)?);
+        let tables = folder.table_names();
+        let counts: Option<Box<dyn RowCounter>> = Some(Box::new(TableCounter(tables.clone())));
+        let expected = folder.expected(&made, &changes);
+        let (dialect, defines) = (self.dialect, defines(folder, &values));
+        let load = move |place| FolderLoad {
+            folder,
+            place,
+            dialect,
+            defines: defines.clone(),
+            changes: Arc::clone(&changes),
+            made: Mutex::default(),
+        };
+        let text = serde_json::to_string(&recipe).unwrap_or_default();
+        Ok(Some(Dataset {
+            recipe: Some(text),
+            counts,
+            expected,
+            ..Dataset::new(tables, &self.workloads, load)
+        }))
+    }
+
+    fn missing(&self) -> BenchmarkError {
+        NotReady::Missing { terms: &self.folder.terms, or_else: String::new() }.into()
+    }
+
+    fn prepare(
+        &self,
+        connection: &mut Connection,
+        site: &Site<'_>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), BenchmarkError> {
+        let folder = self.folder;
+        self.look(connection).map_err(StateError::of(&folder.terms))?.ours(&folder.terms)?;
+        let values = self.suited(site)?;
+        let names = folder.table_names();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let free =
+            site.free_disk_bytes_without(connection, Names::These(&names)).unwrap_or(site.free_disk_bytes);
+        disk::check(format!("the data of {}", folder.name), self.bytes(&values)?, free, |_| None)
+            .map_err(SizeError::from)?;
+        let sizes = self.rows(&values)?.into_iter().map(|rows| (rows, 0)).collect();
+        self.make(connection, site, (&values, sizes), true, progress)
+    }
+
+    fn top_up(
+        &self,
+        connection: &mut Connection,
+        site: &Site<'_>,
+        rows: &[u64],
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), BenchmarkError> {
+        let folder = self.folder;
+        let found = self.look(connection).map_err(StateError::of(&folder.terms))?.whole(&folder.terms)?;
+        let Some(recipe) = found else { return Err(self.missing()) };
+        let (values, _) = self.made(&recipe)?;
+        let there = TableCounter(folder.table_names()).rows(connection)?;
+        let mut sizes = Vec::new();
+        for ((table, wanted), there) in folder.tables.iter().zip(rows).zip(there) {
+            let missing = wanted.saturating_sub(there);
+            let first = table.columns.first().filter(|_| table.is_numbered);
+            let last = match first.filter(|_| missing > 0) {
+                Some(first) => {
+                    let sql = format!("SELECT COALESCE(MAX({}), 0) FROM {}", first.name, table.name);
+                    let failed = |source| BenchmarkError::Query { doing: "look for the last row", source };
+                    let [last] = numbers::<u64, 1>(connection, &sql).map_err(failed)?;
+                    last
+                }
+                None if missing > 0 => return Err(BenchmarkError::NoTopUp { family: folder.name }),
+                None => there,
+            };
+            sizes.push((last + missing, last));
+        }
+        self.make(connection, site, (&values, sizes), false, progress)
+    }
+}
+
+/// The options as variables of scripts.
+pub(super) fn defines(folder: &Folder, values: &Values) -> BTreeMap<String, String> {
+    let define = |(option, value): (&super::options::FolderOption, &crate::script::Value)| {
+        (option.name.to_owned(), shown(*value))
+    };
+    folder.options.iter().zip(values).map(define).collect()
+}

@@ -1,0 +1,254 @@
+//! The checks of a folder: queries that are asked before a load and behind it. What they return is compared here; nothing is sent
+//! but by [`FolderCheck::read`].
+
+use std::collections::BTreeMap;
+
+use dyno_results::format::grouped;
+use dyno_target::connection::{Connection, QueryError};
+
+use super::file::CheckFile;
+use super::mistake::Notes;
+use crate::dataset::Verdict;
+use crate::statements::{kind, statements};
+use dyno_engine::request::QueryKind;
+
+/// Numbers are compared in units of so many places behind the point: what a product keeps as a binary fraction differs beyond.
+const PLACES: usize = 6;
+/// Rows of a difference that are shown.
+const SHOWN: usize = 3;
+
+#[derive(Debug)]
+pub(super) struct FolderCheck {
+    /// `every-event-has-its-customer`
+    name: String,
+    about: String,
+    query: Query,
+}
+
+#[derive(Debug)]
+enum Query {
+    None(String),
+    Equal { queries: [String; 2], growth: bool },
+    Unchanged(String),
+}
+
+/// What the queries of a check returned: of one that must return nothing, how many rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Answer {
+    Count(u64),
+    Rows(Vec<Rows>),
+}
+
+/// The rows of an answer, in one order.
+type Rows = Vec<Vec<String>>;
+
+impl FolderCheck {
+    pub(super) fn compile(file: &CheckFile, notes: &mut Notes<'_>) -> Option<Self> {
+        let query = match (&file.none, &file.equal, &file.unchanged) {
+            (Some(query), None, None) => Query::None(one(query)),
+            (None, Some([one_side, other]), None) => {
+                Query::Equal { queries: [one(one_side), one(other)], growth: file.growth }
+            }
+            (None, None, Some(query)) => Query::Unchanged(one(query)),
+            _ => {
+                notes.at(file.about.span(), "a check has one of `none`, `equal` and `unchanged`");
+                return None;
+            }
+        };
+        if file.growth && file.equal.is_none() {
+            notes.at(file.about.span(), "`growth` is for `equal`");
+        }
+        for sql in query.texts() {
+            if statements(sql).len() != 1 || kind(sql) != QueryKind::Read {
+                notes.at(
+                    file.about.span(),
+                    format!("the query of a check is one SELECT, and this is none: {sql}"),
+                );
+            }
+        }
+        let about = file.about.get_ref().clone();
+        let words = about.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        let name = words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-");
+        Some(Self { name, about, query })
+    }
+
+    pub(super) fn read(&self, connection: &mut Connection) -> Result<Answer, QueryError> {
+        if let Query::None(sql) = &self.query {
+            let count = format!("SELECT COUNT(*) FROM ({sql}) AS found");
+            return Ok(Answer::Count(connection.query_value(&count)?.unwrap_or(0)));
+        }
+        let rows = |sql: &String| rows(connection, sql);
+        Ok(Answer::Rows(self.query.texts().map(rows).collect::<Result<_, _>>()?))
+    }
+
+    /// What follows from the answers before a load and behind it.
+    pub(super) fn judge(&self, before: &Answer, after: &Answer) -> Verdict {
+        let name = self.name.clone();
+        let about = &self.about;
+        match (&self.query, before, after) {
+            (Query::None(_), Answer::Count(before), Answer::Count(found)) => {
+                let detail = match (before, found) {
+                    (_, 0) => about.clone(),
+                    (0, found) => format!("{about}: {} rows contradict it", grouped(*found)),
+                    (before, found) => {
+                        format!(
+                            "{about}: {} rows contradict it, and {} did before the load",
+                            grouped(*found),
+                            grouped(*before)
+                        )
+                    }
+                };
+                Verdict::none(name, *found, detail)
+            }
+            (Query::Unchanged(_), Answer::Rows(before), Answer::Rows(after)) => {
+                compared(name, about, before.first(), after.first())
+            }
+            (Query::Equal { growth: false, .. }, _, Answer::Rows(after)) => {
+                compared(name, about, after.first(), after.get(1))
+            }
+            (Query::Equal { growth: true, .. }, Answer::Rows(before), Answer::Rows(after)) => {
+                let grown = |side: usize| growth(before.get(side)?, after.get(side)?);
+                compared(name, about, grown(0).as_ref(), grown(1).as_ref())
+            }
+            _ => Verdict::undecided(name, format!("{about}: it was asked otherwise before the load")),
+        }
+    }
+}
+
+impl Query {
+    fn texts(&self) -> impl Iterator<Item = &String> {
+        match self {
+            Self::None(query) | Self::Unchanged(query) => std::slice::from_ref(query),
+            Self::Equal { queries, .. } => queries.as_slice(),
+        }
+        .iter()
+    }
+}
+
+/// A query without what stands behind it.
+fn one(sql: &str) -> String {
+    sql.trim().trim_end_matches(';').trim_end().to_owned()
+}
+
+fn rows(connection: &mut Connection, sql: &str) -> Result<Rows, QueryError> {
+    let answer = connection.query(sql)?;
+    let row = |row: &dyno_target::connection::TextRow| {
+        row.iter().map(|(_, value)| value.map_or_else(|| "NULL".to_owned(), plain)).collect()
+    };
+    let mut rows: Rows = answer.iter().map(row).collect();
+    rows.sort_unstable();
+    Ok(rows)
+}
+
+/// A value as it is compared: a number by its value.
+fn plain(text: &str) -> String {
+    units(text).map_or_else(|| text.to_owned(), shown)
+}
+
+/// A number in units of the last place that is compared.
+fn units(text: &str) -> Option<i128> {
+    let (sign, digits) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+    let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || whole.len() > 30 || !is_number(whole) || !is_number(part) {
+        // With an exponent.
+        let looks = text.contains(['e', 'E']) && text.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+        let number: f64 = text.parse().ok().filter(|_| looks)?;
+        return Some((number * 1e6).round() as i128);
+    }
+    let kept: String = part.chars().chain(std::iter::repeat('0')).take(PLACES).collect();
+    let up = i128::from(part.as_bytes().get(PLACES).is_some_and(|next| *next >= b'5'));
+    Some(sign * (format!("{whole}{kept}").parse::<i128>().ok()? + up))
+}
+
+fn shown(units: i128) -> String {
+    let one = 10_i128.pow(PLACES as u32);
+    let (whole, part) = (units.abs() / one, units.abs() % one);
+    let sign = if units < 0 { "-" } else { "" };
+    let text = format!("{sign}{whole}.{part:0PLACES$}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// By key, how much more the last column is than it was; what has not changed is left out. `None` where it is no number.
+fn growth(before: &Rows, after: &Rows) -> Option<Rows> {
+    let mut sums: BTreeMap<&[String], i128> = BTreeMap::new();
+    for (rows, sign) in [(before, -1), (after, 1)] {
+        for row in rows {
+            let (last, key) = row.split_last()?;
+            let value = if last == "NULL" { 0 } else { units(last)? };
+            *sums.entry(key).or_default() += sign * value;
+        }
+    }
+    let grown = sums.into_iter().filter(|(_, sum)| *sum != 0);
+    Some(grown.map(|(key, sum)| key.iter().cloned().chain([shown(sum)]).collect()).collect())
+}
+
+fn compared(name: String, about: &str, expected: Option<&Rows>, found: Option<&Rows>) -> Verdict {
+    let (Some(expected), Some(found)) = (expected, found) else {
+        return Verdict::undecided(
+            name,
+            format!("{about}: the last column of a query with growth is a number, and this is none"),
+        );
+    };
+    if expected == found {
+        let rows = format!("{} rows", grouped(found.len()));
+        return Verdict::new(name, true, rows.clone(), rows, about.to_owned());
+    }
+    let missing = |of: &Rows, other: &Rows| -> Vec<String> {
+        of.iter().filter(|row| other.binary_search(row).is_err()).map(|row| row.join(" ")).collect()
+    };
+    let (expected, found) = (missing(expected, found), missing(found, expected));
+    let detail = format!("{about}: {} rows differ", grouped(expected.len().max(found.len())));
+    let some = |rows: &[String]| match rows {
+        [] => "nothing".to_owned(),
+        rows => rows.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join("; "),
+    };
+    Verdict::new(name, false, some(&expected), some(&found), detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(query: Query) -> FolderCheck {
+        FolderCheck { name: "it".to_owned(), about: "It holds".to_owned(), query }
+    }
+
+    fn answer(sides: &[&[&str]]) -> Answer {
+        let row = |row: &&str| row.split(' ').map(plain).collect();
+        Answer::Rows(sides.iter().map(|rows| rows.iter().map(row).collect()).collect())
+    }
+
+    #[test]
+    fn numbers_are_compared_by_their_values() {
+        assert_eq!(plain("12.30"), plain("12.3"));
+        assert_eq!(plain("-0.10000000000000001"), "-0.1");
+        assert_eq!((plain("1e3").as_str(), plain("007").as_str()), ("1000", "7"));
+        assert_eq!([plain("1.2.3"), plain("abc"), plain("")], ["1.2.3", "abc", ""]);
+    }
+
+    #[test]
+    fn what_must_be_equal_is_compared_by_key_and_as_growth() {
+        let both = |growth| Query::Equal { queries: [String::new(), String::new()], growth };
+        let before = answer(&[&["1 100", "2 200"], &["1 7"]]);
+        let after = answer(&[&["1 105", "2 200"], &["1 12"]]);
+        assert_eq!(check(both(true)).judge(&before, &after).passed, Some(true));
+        assert_eq!(check(both(false)).judge(&before, &after).passed, Some(false));
+        let lost = answer(&[&["1 105", "2 200"], &["1 11"]]);
+        let verdict = check(both(true)).judge(&before, &lost);
+        assert_eq!((verdict.expected.as_deref(), verdict.found.as_deref()), (Some("1 5"), Some("1 4")));
+        let texts = answer(&[&["1 x"], &["1 y"]]);
+        assert_eq!(check(both(true)).judge(&before, &texts).passed, None);
+    }
+
+    #[test]
+    fn what_must_not_change_and_what_must_not_be_there_is_seen() {
+        let unchanged = check(Query::Unchanged(String::new()));
+        let before = answer(&[&["a 1"]]);
+        assert_eq!(unchanged.judge(&before, &before).passed, Some(true));
+        assert_eq!(unchanged.judge(&before, &answer(&[&["a 2"]])).passed, Some(false));
+        let none = check(Query::None(String::new()));
+        let verdict = |before, after| none.judge(&Answer::Count(before), &Answer::Count(after)).passed;
+        assert_eq!([verdict(0, 0), verdict(3, 0), verdict(0, 1)], [Some(true), Some(true), Some(false)]);
+    }
+}

@@ -1,0 +1,190 @@
+//! `workload.toml` as it is written. What it means is decided elsewhere.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use toml::Spanned;
+
+/// A workload: its data, its transactions, and what must hold afterwards.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct WorkloadFile {
+    /// One line for lists and the help
+    pub about: String,
+    /// The transactions and mixes that the folder's name alone stands for, in the order in which they run [default: the
+    /// mixes, or where there is none the transactions]
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub usual: Vec<Spanned<String>>,
+    /// Seed of the generated rows [default: 0]
+    #[serde(default)]
+    pub seed: u32,
+    /// What a user may choose, by its name on the command line
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, OptionFile>")]
+    pub options: BTreeMap<String, Spanned<OptionFile>>,
+    /// In the order in which they are made: a table stands behind those that it refers to
+    #[serde(default)]
+    pub tables: Vec<TableFile>,
+    #[serde(default)]
+    pub transactions: Vec<TransactionFile>,
+    #[serde(default)]
+    pub mixes: Vec<MixFile>,
+    #[serde(default)]
+    pub checks: Vec<CheckFile>,
+}
+
+/// A number that a user may choose.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct OptionFile {
+    /// One line for the help
+    pub about: String,
+    /// A number, an expression over other options, or `fit`: as much as suits the machine's memory
+    #[schemars(with = "NumberOrText")]
+    pub default: Spanned<toml::Value>,
+    /// The least that it takes [default: 1]
+    pub min: Option<i64>,
+}
+
+/// A table with generated rows.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TableFile {
+    #[schemars(with = "String")]
+    pub name: Spanned<String>,
+    /// A number, or an expression over the options
+    #[schemars(with = "NumberOrText")]
+    pub rows: Spanned<toml::Value>,
+    pub columns: Vec<ColumnFile>,
+    /// The columns of the primary key [default: none]
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub key: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub indexes: Vec<IndexFile>,
+    #[serde(default)]
+    pub foreign_keys: Vec<ForeignKeyFile>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ColumnFile {
+    #[schemars(with = "String")]
+    pub name: Spanned<String>,
+    /// integer, bigint, double, decimal(p,s), char(n), varchar(n), text, date or timestamp
+    #[serde(rename = "type")]
+    #[schemars(with = "String")]
+    pub kind: Spanned<String>,
+    /// An expression over the options, `:row` (1, 2, …) and the columns before it [default of an identity: `:row`]
+    #[schemars(with = "Option<String>")]
+    pub value: Option<Spanned<String>>,
+    /// The server numbers the rows that transactions insert; of the first column alone
+    #[serde(default)]
+    pub identity: bool,
+    /// It may be NULL
+    #[serde(default)]
+    pub null: bool,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct IndexFile {
+    #[schemars(with = "Vec<String>")]
+    pub columns: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub unique: bool,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ForeignKeyFile {
+    #[schemars(with = "Vec<String>")]
+    pub columns: Vec<Spanned<String>>,
+    /// The table whose primary key they refer to
+    #[schemars(with = "String")]
+    pub table: Spanned<String>,
+}
+
+/// A script in pgbench's language that is one transaction.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TransactionFile {
+    #[schemars(with = "String")]
+    pub name: Spanned<String>,
+    /// One line for lists [default: what it is]
+    pub about: Option<String>,
+    /// The file in the folder [default: NAME.sql]
+    #[schemars(with = "Option<String>")]
+    pub script: Option<Spanned<String>>,
+    /// Rows that each transaction adds to a table: numbers, or expressions over the options. A transaction that writes and
+    /// says neither this nor `removes` may change the numbers of rows in any way
+    #[schemars(with = "Option<BTreeMap<String, NumberOrText>>")]
+    pub adds: Option<BTreeMap<String, Spanned<toml::Value>>>,
+    /// The same of rows that it removes
+    #[schemars(with = "Option<BTreeMap<String, NumberOrText>>")]
+    pub removes: Option<BTreeMap<String, Spanned<toml::Value>>>,
+}
+
+/// Several transactions, of which each client draws one after the other.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct MixFile {
+    #[schemars(with = "String")]
+    pub name: Spanned<String>,
+    pub about: Option<String>,
+    /// How often each transaction is drawn, beside the others
+    #[schemars(with = "BTreeMap<String, u32>")]
+    pub weights: BTreeMap<String, Spanned<u32>>,
+}
+
+/// What must hold behind a load: one of `none`, `equal` and `unchanged`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct CheckFile {
+    /// What holds, in one line
+    #[schemars(with = "String")]
+    pub about: Spanned<String>,
+    /// A query that returns no row
+    pub none: Option<String>,
+    /// Two queries that return the same rows
+    pub equal: Option<[String; 2]>,
+    /// Of `equal`: what each has more than before the load is compared. The last column is a number, those before it are its key
+    #[serde(default)]
+    pub growth: bool,
+    /// A query that returns the same rows before the load and behind it
+    pub unchanged: Option<String>,
+}
+
+/// For the schema.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "only its schema is used")]
+enum NumberOrText {
+    Number(i64),
+    Text(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::{env, fs};
+
+    use super::WorkloadFile;
+
+    #[test]
+    fn the_schema_in_the_documents_is_that_of_the_types() {
+        let schema = schemars::schema_for!(WorkloadFile);
+        let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/workload.schema.json");
+        if env::var_os("DYNO_TEST_WRITE").is_some() {
+            fs::write(&path, &text).unwrap();
+        }
+        let is_there = fs::read_to_string(&path).unwrap_or_default() == text;
+        assert!(
+            is_there,
+            "docs/workload.schema.json: DYNO_TEST_WRITE=1 cargo test -p dyno-workload --lib schema"
+        );
+    }
+}

@@ -1,0 +1,105 @@
+//! The load of a transaction or a mix: scripts of pgbench's language with the options as variables.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use dyno_engine::workload::Workload;
+use dyno_target::connection::Connection;
+use serde_json::Value;
+
+use super::Folder;
+use super::verify::Census;
+use crate::benchmark::{Baseline, BenchmarkError, Sending, Series, SeriesLoad, read_acknowledged};
+use crate::pgbench::load::PgbenchLoad;
+use crate::scripts::{SqlScript, load_of};
+
+/// A transaction or a mix on data that is there.
+pub(super) struct FolderLoad {
+    pub folder: &'static Folder,
+    /// Its place among the mixes.
+    pub place: usize,
+    pub dialect: &'static str,
+    /// The variables that scripts begin with.
+    pub defines: BTreeMap<String, String>,
+    /// By transaction and table.
+    pub changes: Arc<Vec<Option<Vec<i64>>>>,
+    /// What was made of it: an engine that is started again has its own.
+    pub made: Mutex<Vec<PgbenchLoad>>,
+}
+
+impl FolderLoad {
+    fn scripts(&self) -> Result<Vec<(SqlScript, u32)>, BenchmarkError> {
+        scripts(self.folder, self.place, self.dialect, &self.defines)
+    }
+}
+
+/// The scripts of a mix with their weights.
+pub(super) fn scripts(
+    folder: &Folder,
+    place: usize,
+    dialect: &str,
+    defines: &BTreeMap<String, String>,
+) -> Result<Vec<(SqlScript, u32)>, BenchmarkError> {
+    let script = |(part, weight): &(usize, u32)| {
+        let transaction = &folder.transactions[*part];
+        let script = transaction.of_dialect(dialect, &folder.files, defines);
+        let script = script.map_err(|error| BenchmarkError::Wrong(Box::new(error)))?;
+        Ok((script.called(transaction.name), *weight))
+    };
+    folder.mixes[place].parts.iter().map(script).collect()
+}
+
+/// What is known of it without its data.
+pub(super) fn series(
+    folder: &'static Folder,
+    place: usize,
+    dialect: &str,
+    defines: &BTreeMap<String, String>,
+) -> Series {
+    let scripts = scripts(folder, place, dialect, defines).unwrap_or_default();
+    let writes = scripts.iter().any(|(script, _)| script.writes());
+    Series {
+        name: folder.series_name(place),
+        workload: folder.workloads[place],
+        writes,
+        pass: None,
+        fixed: None,
+    }
+}
+
+impl SeriesLoad for FolderLoad {
+    fn series(&self) -> Series {
+        series(self.folder, self.place, self.dialect, &self.defines)
+    }
+
+    fn workload(&self, sending: &Sending) -> Result<Arc<dyn Workload>, BenchmarkError> {
+        let load = load_of(&self.scripts()?, sending)?;
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).push(load.clone());
+        Ok(Arc::new(load))
+    }
+
+    /// How many transactions of each part were acknowledged.
+    fn acknowledged(&self) -> Value {
+        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sums = vec![0_u64; self.folder.mixes[self.place].parts.len()];
+        for load in made.iter() {
+            for (sum, counts) in sums.iter_mut().zip(load.counts_by_script()) {
+                *sum += counts.done;
+            }
+        }
+        sums.into()
+    }
+
+    fn baseline(&self, connection: &mut Connection) -> Result<Option<Baseline>, BenchmarkError> {
+        let before = Census::take(self.folder, connection)?;
+        let (folder, place, changes) = (self.folder, self.place, Arc::clone(&self.changes));
+        Ok(Some(Baseline::new(move |connection, target, done, acknowledged| {
+            let mut sums: Vec<u64> = Vec::new();
+            for counts in read_acknowledged::<Vec<u64>>(acknowledged) {
+                sums.resize(counts.len(), 0);
+                sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+            }
+            folder.verify(connection, target, (place, &before, &changes), (done, &sums))
+        })))
+    }
+}

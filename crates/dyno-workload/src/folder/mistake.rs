@@ -1,0 +1,98 @@
+//! What is wrong with a folder, with file, line and column, and what would be right.
+
+use std::fmt;
+use std::ops::Range;
+
+/// From this likeness on (Jaro-Winkler) a name may be meant.
+const LIKENESS_MIN: f64 = 0.7;
+
+/// Something wrong in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistake {
+    pub file: String,
+    /// From 1; `None` where it is about the file as such.
+    pub place: Option<(usize, usize)>,
+    pub what: String,
+}
+
+/// Everything that is wrong with a folder; never empty.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+pub struct Mistakes(pub Vec<Mistake>);
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, place, what } = self;
+        match place {
+            Some((line, column)) => write!(f, "{file}:{line}:{column}: {what}"),
+            None => write!(f, "{file}: {what}"),
+        }
+    }
+}
+
+impl Mistake {
+    pub(super) fn of_file(file: &str, what: impl Into<String>) -> Self {
+        Self { file: file.to_owned(), place: None, what: what.into() }
+    }
+}
+
+impl From<Mistake> for Mistakes {
+    fn from(mistake: Mistake) -> Self {
+        Self(vec![mistake])
+    }
+}
+
+/// Collects mistakes in the text of a file.
+#[derive(Debug)]
+pub(super) struct Notes<'a> {
+    pub file: &'a str,
+    pub text: &'a str,
+    pub found: Vec<Mistake>,
+}
+
+impl Notes<'_> {
+    /// Notes a mistake at a place of the text.
+    pub(super) fn at(&mut self, span: Range<usize>, what: impl Into<String>) {
+        let before = self.text.get(..span.start).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        self.found.push(Mistake {
+            file: self.file.to_owned(),
+            place: Some((line, column)),
+            what: what.into(),
+        });
+    }
+
+    /// Notes that there is nothing of this name; `known` are those that there are.
+    pub(super) fn unknown<'k>(
+        &mut self,
+        span: Range<usize>,
+        what: &str,
+        name: &str,
+        known: impl Iterator<Item = &'k str>,
+    ) {
+        let known: Vec<&str> = known.collect();
+        let instead = match (nearest(name, known.iter().copied()), known.as_slice()) {
+            (Some(nearest), _) => format!("; did you mean `{nearest}`?"),
+            (None, []) => String::new(),
+            (None, known) => format!("; there are `{}`", known.join("`, `")),
+        };
+        self.at(span, format!("there is no {what} `{name}`{instead}"));
+    }
+}
+
+/// The name that was meant.
+pub(super) fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    let scored = known.map(|known| (strsim::jaro_winkler(name, known), known));
+    scored
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .filter(|(score, _)| *score > LIKENESS_MIN)
+        .map(|(_, known)| known)
+}
+
+/// The name that was meant where serde says: unknown field `colums`, expected one of `columns`, ….
+pub(super) fn nearest_in_message(message: &str) -> Option<&str> {
+    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    let (unknown, known) = quoted.split_first()?;
+    nearest(unknown, known.iter().copied()).filter(|_| message.starts_with("unknown field"))
+}

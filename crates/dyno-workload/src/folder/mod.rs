@@ -1,0 +1,221 @@
+//! A workload as a folder: `workload.toml` says which tables there are with which rows, which transactions, and what must hold
+//! afterwards; each transaction is a script in pgbench's language. What stands in it may come from anybody: it names no file outside
+//! of the folder and runs no program.
+
+mod benchmark;
+mod checks;
+mod family;
+mod file;
+mod load;
+mod mistake;
+mod options;
+mod read;
+mod rows;
+mod shown;
+mod tables;
+mod transactions;
+mod verify;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use dyno_results::fnv1a;
+
+pub use family::register;
+pub(crate) use family::registered;
+pub use file::WorkloadFile;
+pub use mistake::{Mistake, Mistakes};
+pub use read::{Named, named, read};
+pub use shown::check;
+
+use self::checks::FolderCheck;
+use self::mistake::{Notes, nearest_in_message};
+use self::options::Options;
+use self::tables::{ROW, Table};
+use self::transactions::{Mix, Transaction};
+use crate::dataset::{Marks, Terms};
+use crate::script::{Names, Slot};
+
+/// The file that makes a folder a workload.
+pub const FILE: &str = "workload.toml";
+/// What files for one dialect have in their names: `ingest.mysql.sql`.
+const DIALECTS: [&str; 7] = ["postgresql", "mysql", "sqlite", "duckdb", "adbc", "clickhouse", "hive"];
+/// Of the mark: what stands in it, and how rows are made of their expressions.
+const FORMAT: u32 = 1;
+const FILE_BYTES_MAX: usize = 256 * 1024;
+const TABLES_MAX: usize = 100;
+const COLUMNS_MAX: usize = 200;
+const TRANSACTIONS_MAX: usize = 100;
+const STATEMENTS_MAX: usize = 1000;
+const ROWS_MAX: u64 = 100_000_000_000;
+
+/// A folder that was read and has no mistake. It is kept for as long as the process runs.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    /// `events`, `./shop`
+    name: &'static str,
+    about: &'static str,
+    /// By their names.
+    files: BTreeMap<String, String>,
+    names: Arc<Names>,
+    row: Slot,
+    seed: u64,
+    options: Options,
+    tables: Vec<Table>,
+    transactions: Vec<Transaction>,
+    /// Each transaction alone, and the mixes.
+    mixes: Vec<Mix>,
+    /// `./shop/join`, of each of these.
+    workloads: Vec<&'static str>,
+    /// Places of those that the folder's name alone stands for.
+    usual: Vec<usize>,
+    checks: Vec<FolderCheck>,
+    terms: Terms,
+    marks: Marks,
+    /// Of what decides over the rows, beside the options.
+    tables_hash: String,
+}
+
+impl Folder {
+    /// `name` is what a user calls it.
+    fn new(name: &str, files: &BTreeMap<String, String>) -> Result<Self, Mistakes> {
+        let text = files.get(FILE).map_or("", String::as_str);
+        let file = parse(text)?;
+        let mut notes = Notes { file: FILE, text, found: Vec::new() };
+        let mut names = Names::new();
+        let row = names.slot(ROW);
+        names.slot("default_seed");
+        let seed = u64::from(file.seed);
+        let options = Options::compile(&file.options, &mut names, &mut notes);
+        let mut tables: Vec<Table> = Vec::new();
+        let mut faulty: Vec<&str> = Vec::new();
+        for table in &file.tables {
+            match Table::compile(table, (&tables, &faulty), (&options, seed), &mut names, &mut notes) {
+                Some(table) => tables.push(table),
+                None => faulty.push(table.name.get_ref()),
+            }
+        }
+        let is_whole = faulty.is_empty();
+        let mut transactions: Vec<Transaction> = Vec::new();
+        for transaction in file.transactions.iter().filter(|_| is_whole) {
+            let known = (&options, tables.as_slice());
+            let compiled =
+                Transaction::compile(transaction, &transactions, files, known, &mut names, &mut notes);
+            transactions.push(compiled);
+        }
+        let mut mixes: Vec<Mix> =
+            transactions.iter().enumerate().map(|(place, it)| Mix::of(place, it)).collect();
+        for mix in file.mixes.iter().filter(|_| is_whole) {
+            mixes.push(Mix::compile(mix, &mixes, &transactions, &mut notes));
+        }
+        let usual = usual(&file, &mixes, is_whole, &mut notes);
+        let checks: Vec<FolderCheck> =
+            file.checks.iter().filter_map(|check| FolderCheck::compile(check, &mut notes)).collect();
+        limits(&file, &mut notes);
+        if !notes.found.is_empty() {
+            return Err(Mistakes(notes.found));
+        }
+        let name: &'static str = name.to_owned().leak();
+        let short = short_name(name);
+        let workloads = mixes.iter().map(|mix| &*format!("{name}/{}", mix.name).leak()).collect();
+        Ok(Self {
+            name,
+            about: file.about.leak(),
+            files: files.clone(),
+            names: Arc::new(names),
+            row,
+            seed,
+            options,
+            tables,
+            transactions,
+            mixes,
+            workloads,
+            usual,
+            checks,
+            terms: Terms {
+                family: name,
+                grants: "the rights to read and write them",
+                instead: "name another database, made for this, or give the table another name in workload.toml",
+                locked: Some("one of its tables"),
+                exists: None,
+                room: "make room or take fewer rows",
+                rights: "connect as a user who may make, fill, alter and drop tables in this database, and refer to them",
+            },
+            marks: Marks { beginning: format!("dyno {short}/").leak(), format: FORMAT },
+            tables_hash: hash_of_tables(text),
+        })
+    }
+
+    fn series_name(&self, place: usize) -> &'static str {
+        self.mixes.get(place).map_or("", |mix| mix.name)
+    }
+}
+
+/// What is written in `workload.toml`.
+pub(super) fn parse(text: &str) -> Result<WorkloadFile, Mistakes> {
+    toml::from_str(text).map_err(|error| {
+        let mut notes = Notes { file: FILE, text, found: Vec::new() };
+        let message = error.message().trim_end();
+        let meant = nearest_in_message(message).map(|name| format!("; did you mean `{name}`?"));
+        notes.at(error.span().unwrap_or_default(), format!("{message}{}", meant.unwrap_or_default()));
+        Mistakes(notes.found)
+    })
+}
+
+/// The last part of a path, by which the mark of its tables calls it: without blanks.
+fn short_name(name: &str) -> String {
+    let last = Path::new(name).file_name().map(|name| name.to_string_lossy().into_owned());
+    let last = last.unwrap_or_else(|| "workload".to_owned());
+    last.chars()
+        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' })
+        .collect()
+}
+
+fn usual(file: &WorkloadFile, mixes: &[Mix], is_whole: bool, notes: &mut Notes<'_>) -> Vec<usize> {
+    let mut usual = Vec::new();
+    for name in file.usual.iter().filter(|_| is_whole) {
+        match mixes.iter().position(|mix| mix.name == name.get_ref()) {
+            Some(place) => usual.push(place),
+            None => {
+                let known = mixes.iter().map(|mix| mix.name);
+                notes.unknown(name.span(), "transaction or mix", name.get_ref(), known);
+            }
+        }
+    }
+    match (usual.is_empty(), file.mixes.len()) {
+        (false, _) => usual,
+        (true, 0) => (0..mixes.len()).collect(),
+        (true, written) => (mixes.len().saturating_sub(written)..mixes.len()).collect(),
+    }
+}
+
+fn limits(file: &WorkloadFile, notes: &mut Notes<'_>) {
+    let counts = [
+        ("tables", file.tables.len(), TABLES_MAX),
+        ("transactions and mixes", file.transactions.len() + file.mixes.len(), TRANSACTIONS_MAX),
+        ("checks", file.checks.len(), TRANSACTIONS_MAX),
+    ];
+    for (what, count, most) in counts {
+        if count > most {
+            notes.found.push(Mistake::of_file(
+                FILE,
+                format!("there are {count} {what}, and a workload has at most {most}"),
+            ));
+        }
+    }
+    if file.transactions.is_empty() {
+        notes.found.push(Mistake::of_file(
+            FILE,
+            "there is no transaction: write [[transactions]] with a name, and its script NAME.sql",
+        ));
+    }
+}
+
+/// What is said of the tables, however it is written.
+fn hash_of_tables(text: &str) -> String {
+    let said: toml::Table = text.parse().unwrap_or_default();
+    let part = |name: &str| said.get(name).map(ToString::to_string).unwrap_or_default();
+    let bytes = [part("tables"), part("seed")].join("\n").into_bytes();
+    format!("{:016x}", fnv1a::mixed(fnv1a::START, bytes))
+}

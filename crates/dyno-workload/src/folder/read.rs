@@ -1,0 +1,123 @@
+//! Reads a folder from the disk: `workload.toml`, and the scripts that it names.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::{Component, Path, PathBuf};
+
+use super::mistake::{Mistake, Mistakes, Notes};
+use super::transactions::{script_of, variant_names};
+use super::{FILE, FILE_BYTES_MAX, TRANSACTIONS_MAX, parse};
+
+/// A workload's name that is a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// The folder, as it is called from here on: `./shop`, `/home/me/shop`.
+    pub folder: String,
+    /// The name of one of its transactions, where the path goes on so.
+    pub transaction: Option<String>,
+}
+
+impl Named {
+    /// `./shop`, `./shop/join`
+    #[must_use]
+    pub fn workload(&self) -> String {
+        match &self.transaction {
+            Some(transaction) => format!("{}/{transaction}", self.folder),
+            None => self.folder.clone(),
+        }
+    }
+}
+
+/// The folder with a `workload.toml` that a name stands for: that of the path, or its parent's; `None` where there is none.
+#[must_use]
+pub fn named(workload: &str) -> Option<Named> {
+    let is_workload = |path: &str| !path.is_empty() && Path::new(path).join(FILE).is_file();
+    let whole = workload.strip_suffix(FILE).unwrap_or(workload);
+    let path = match whole.trim_end_matches('/') {
+        "" if whole.starts_with('/') => "/",
+        "" => ".",
+        path => path,
+    };
+    let called = |path: &str| match path {
+        path if path.starts_with(['/', '.']) => path.to_owned(),
+        path => format!("./{path}"),
+    };
+    if is_workload(path) {
+        return Some(Named { folder: called(path), transaction: None });
+    }
+    let (parent, transaction) = path.rsplit_once('/')?;
+    let transaction = Some(transaction.to_owned());
+    is_workload(parent).then(|| Named { folder: called(parent), transaction })
+}
+
+/// The texts of `workload.toml` and of the scripts that it names, by their paths in the folder.
+///
+/// # Errors
+/// A file cannot be read, is too large, or is not in the folder.
+pub fn read(folder: &Path) -> Result<BTreeMap<String, String>, Mistakes> {
+    let text = read_file(&folder.join(FILE)).map_err(|why| Mistake::of_file(FILE, why))?;
+    let file = parse(&text)?;
+    let mut notes = Notes { file: FILE, text: &text, found: Vec::new() };
+    let mut files = BTreeMap::new();
+    for transaction in file.transactions.iter().take(TRANSACTIONS_MAX) {
+        let (script, span) = script_of(transaction);
+        match read_within(folder, &script) {
+            Ok(Some(text)) => _ = files.insert(script.clone(), text),
+            // Who looks at the whole folder says so.
+            Ok(None) => {}
+            Err(why) => {
+                notes.at(span, why);
+                continue;
+            }
+        }
+        for (_, variant) in variant_names(&script) {
+            match read_within(folder, &variant) {
+                Ok(Some(text)) => _ = files.insert(variant, text),
+                Ok(None) => {}
+                Err(why) => notes.at(span.clone(), why),
+            }
+        }
+    }
+    if !notes.found.is_empty() {
+        return Err(Mistakes(notes.found));
+    }
+    files.insert(FILE.to_owned(), text);
+    Ok(files)
+}
+
+/// The text of a file in the folder; `None` where there is none.
+fn read_within(folder: &Path, file: &str) -> Result<Option<String>, String> {
+    let path = Path::new(file);
+    let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
+    if !is_plain || !file.ends_with(".sql") {
+        return Err(format!(
+            "`{file}` is no script of the folder: it is the path of a file in it, and ends with .sql"
+        ));
+    }
+    let whole = folder.join(path);
+    if !whole.exists() {
+        return Ok(None);
+    }
+    let canonical = |path: &Path| -> Result<PathBuf, String> {
+        path.canonicalize().map_err(|error| format!("cannot read `{}`: {error}", path.display()))
+    };
+    // A link may lead anywhere.
+    if !canonical(&whole)?.starts_with(canonical(folder)?) {
+        return Err(format!("`{file}` leads out of the folder"));
+    }
+    read_file(&whole).map(Some)
+}
+
+fn read_file(path: &Path) -> Result<String, String> {
+    let failed = |error: std::io::Error| format!("cannot read `{}`: {error}", path.display());
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(failed)?;
+    if !file.metadata().map_err(failed)?.is_file() {
+        return Err(format!("`{}` is no file", path.display()));
+    }
+    file.take(FILE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() > FILE_BYTES_MAX {
+        return Err(format!("`{}` is larger than {} KB", path.display(), FILE_BYTES_MAX / 1024));
+    }
+    String::from_utf8(bytes).map_err(|_| format!("`{}` is no text in UTF-8", path.display()))
+}

@@ -1,0 +1,158 @@
+//! The rows of a table, by its expressions. A value follows from the seed of the file, the table, the column and the row, so that
+//! every server holds the same, however a load was cut into parts.
+
+use std::fmt::Display;
+use std::sync::{Arc, OnceLock};
+
+use jiff::civil::Date;
+
+use super::tables::{Column, Table};
+use crate::dataset::{Kind, RowWriter, Rows};
+use crate::script::{RowContext, Slot, Value};
+
+/// Why a value could not be had, of the first that could not.
+pub(super) type Failed = Arc<OnceLock<String>>;
+
+/// Makes the rows of a table.
+#[derive(Debug)]
+pub(super) struct FolderRows {
+    pub table: &'static Table,
+    pub context: RowContext,
+    /// The variable `row`.
+    pub row: Slot,
+    pub failed: Failed,
+    /// A text while it is looked at.
+    pub text: Vec<u8>,
+}
+
+impl Rows for FolderRows {
+    fn row_bytes_max(&self) -> usize {
+        self.table.row_bytes_max
+    }
+
+    fn write(&mut self, number: u64, row: &mut impl RowWriter) {
+        self.context.set(self.row, Value::Integer(number.cast_signed()));
+        for column in &self.table.columns {
+            if let Err(why) = self.put(column, number, row) {
+                // The row has a place all the same: what goes wrong is told when the step has ended.
+                let _ =
+                    self.failed.set(format!("{}.{} of row {number}: {why}", self.table.name, column.name));
+                row.null();
+            }
+        }
+    }
+}
+
+impl FolderRows {
+    fn put(&mut self, column: &Column, number: u64, row: &mut impl RowWriter) -> Result<(), String> {
+        let value =
+            self.context.evaluate(&column.program, column.seed, number).map_err(|error| error.to_string())?;
+        if let Some(slot) = column.slot {
+            self.context.set(slot, value);
+        }
+        let is_no = |what: &dyn Display| format!("{what} is no {}", shown(column.kind));
+        match (column.kind, value) {
+            (_, Value::Null) => row.null(),
+            (Kind::Number | Kind::Integer, value) => {
+                let small = integer(value).and_then(|value| i32::try_from(value).ok());
+                row.integer(small.ok_or_else(|| is_no(&self.said(value)))?);
+            }
+            (Kind::BigNumber | Kind::BigInteger, value) => {
+                row.integer(integer(value).ok_or_else(|| is_no(&self.said(value)))?);
+            }
+            (Kind::Double, Value::Integer(value)) => row.double(value as f64),
+            (Kind::Double, Value::Double(value)) if value.is_finite() => row.double(value),
+            (Kind::Decimal(digits, places), value) => {
+                let units = self
+                    .units(value, places)
+                    .filter(|units| units.unsigned_abs() < 10_u64.pow(u32::from(digits)));
+                row.decimal(units.ok_or_else(|| is_no(&self.said(value)))?, places);
+            }
+            (Kind::Date, Value::Text(range)) => {
+                let text = String::from_utf8_lossy(self.context.text(range));
+                let date: Date = text.parse().map_err(|_| is_no(&text))?;
+                row.date(days(date), &text);
+            }
+            (Kind::Double | Kind::Date, value) => return Err(is_no(&self.said(value))),
+            (Kind::Timestamp | Kind::Text, value) => row.any_text(self.text_of(value)),
+            (Kind::Char(length) | Kind::Varchar(length), value) => {
+                let text = self.text_of(value);
+                let length = usize::from(length);
+                if text.len() > length && text.iter().filter(|byte| **byte & 0xC0 != 0x80).count() > length {
+                    return Err(format!(
+                        "`{}` is longer than {length} letters",
+                        String::from_utf8_lossy(text)
+                    ));
+                }
+                row.any_text(text);
+            }
+        }
+        Ok(())
+    }
+
+    fn text_of(&mut self, value: Value) -> &[u8] {
+        self.text.clear();
+        match value {
+            Value::Text(range) => return self.context.text(range),
+            value => value.write_text(&mut self.text),
+        }
+        &self.text
+    }
+
+    fn said(&self, value: Value) -> String {
+        let mut text = Vec::new();
+        match value {
+            Value::Text(range) => text.extend_from_slice(self.context.text(range)),
+            value => value.write_text(&mut text),
+        }
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    /// A number in units of the last of so many places.
+    fn units(&self, value: Value, places: u8) -> Option<i64> {
+        let unit = 10_i64.pow(u32::from(places));
+        match value {
+            Value::Integer(value) => value.checked_mul(unit),
+            Value::Double(value) => Some((value * unit as f64).round())
+                .filter(|value| value.abs() < 1e18)
+                .map(|value| value as i64),
+            Value::Text(range) => units_of(str::from_utf8(self.context.text(range)).ok()?, places),
+            Value::Null | Value::Boolean(_) => None,
+        }
+    }
+}
+
+/// `-12.5` in units of the last of so many places; `None` where it has more.
+fn units_of(text: &str, places: u8) -> Option<i64> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let zeros = usize::from(places).checked_sub(part.len())?;
+    format!("{whole}{part}{}", "0".repeat(zeros)).parse().ok()
+}
+
+fn integer(value: Value) -> Option<i64> {
+    match value {
+        Value::Integer(value) => Some(value),
+        Value::Boolean(value) => Some(value.into()),
+        Value::Double(value) => {
+            let rounded = value.round_ties_even();
+            (rounded.abs() < 9e18).then_some(rounded as i64)
+        }
+        Value::Null | Value::Text(_) => None,
+    }
+}
+
+fn days(date: Date) -> i32 {
+    const EPOCH: Date = jiff::civil::date(1970, 1, 1);
+    date.since(EPOCH).map_or(0, |span| span.get_days())
+}
+
+fn shown(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Number | Kind::Integer => "integer of 32 bits",
+        Kind::BigNumber | Kind::BigInteger => "integer of 64 bits",
+        Kind::Double => "number",
+        Kind::Decimal(..) => "decimal of so many digits",
+        Kind::Date => "date such as 2024-02-29",
+        Kind::Timestamp | Kind::Text | Kind::Char(_) | Kind::Varchar(_) => "text",
+    }
+}

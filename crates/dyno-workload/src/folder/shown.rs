@@ -1,0 +1,64 @@
+//! What a folder comes to, for its author: the SQL of its tables and transactions in each dialect, and the first rows.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use dyno_results::format::grouped;
+use dyno_target::product::Dialect;
+
+use super::benchmark::{defines, rows_of};
+use super::options::shown;
+use super::rows::Failed;
+use super::{Folder, Mistake, Mistakes};
+use crate::dataset::rows::{Form, RowRange};
+use crate::script::Protocol;
+
+/// What `fit` stands for where no machine is known.
+const FIT: i64 = 100_000;
+const ROWS: u64 = 3;
+
+/// Looks at a folder as far as that goes without a server, and shows what it comes to.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn check(name: &str, files: &BTreeMap<String, String>) -> Result<String, Mistakes> {
+    // A command ends with what it shows.
+    let folder: &'static Folder = Box::leak(Box::new(Folder::new(name, files)?));
+    let failed = |why: String| Mistakes::from(Mistake::of_file(super::FILE, why));
+    let values = folder.options.values(&folder.names, &serde_json::Map::new(), FIT).map_err(failed)?;
+    let rows = rows_of(folder, &values).map_err(failed)?;
+    folder.changes(&values).map_err(failed)?;
+    let mut text = String::new();
+    for (option, value) in folder.options.iter().zip(&values) {
+        let suits = if option.default == "fit" { ", here; else what suits the machine" } else { "" };
+        let _ = writeln!(text, "--{} {}{suits}", option.long, shown(*value));
+    }
+    for (dialect, sql) in Dialect::usual() {
+        let _ = writeln!(text, "\n{dialect}");
+        for (table, count) in folder.tables.iter().zip(&rows) {
+            let table = table.describe(&sql, &folder.tables, &rows, (*count, 0));
+            let steps =
+                [table.before_load(&sql, ""), table.keys(&sql), table.indexes(&sql), table.references(&sql)];
+            steps.iter().flatten().for_each(|statement| _ = writeln!(text, "  {statement}"));
+        }
+        for transaction in &folder.transactions {
+            let script = transaction.of_dialect(dialect, &folder.files, &defines(folder, &values));
+            let _ = writeln!(text, "  {}/{}", folder.name, transaction.name);
+            for statement in script.iter().flat_map(|script| script.statements(Protocol::Prepared)) {
+                let _ = writeln!(text, "    {}", statement.sql.replace('\n', "\n    "));
+            }
+        }
+    }
+    for (table, count) in folder.tables.iter().zip(&rows) {
+        let mut lines = Vec::with_capacity(table.row_bytes_max * (ROWS as usize + 1));
+        let why = Failed::default();
+        let rows = folder.rows_of(table, &values, &why);
+        RowRange { rows, next: 1, last: ROWS.min(*count) }.fill(Form::Lines, &mut lines);
+        if let Some(why) = why.get() {
+            return Err(failed(format!("a value of {why}")));
+        }
+        let _ = writeln!(text, "\n{} ({} rows)", table.name, grouped(*count));
+        String::from_utf8_lossy(&lines).lines().for_each(|line| _ = writeln!(text, "  {line}"));
+    }
+    Ok(text)
+}

@@ -1,0 +1,447 @@
+//! The tables of a folder: their columns with the expressions of their values, and what is made of them in a dialect.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use dyno_target::product::Dialect;
+use toml::Spanned;
+
+use super::file::{ColumnFile, ForeignKeyFile, IndexFile, TableFile};
+use super::mistake::Notes;
+use super::options::{Options, Values, inside, text_of};
+use super::{COLUMNS_MAX, ROWS_MAX};
+use crate::dataset::{self, ForeignKey, Index, Key, Kind, column};
+use crate::script::{self, Names, Program, RowContext, Slot, Value, column_seed};
+
+/// The number of a row, from 1 on.
+pub(super) const ROW: &str = "row";
+/// The longest name.
+const NAME_BYTES_MAX: usize = 48;
+/// Words that stand for something else where a name has to be.
+const RESERVED: [&str; 40] = [
+    "all",
+    "and",
+    "as",
+    "by",
+    "case",
+    "check",
+    "column",
+    "constraint",
+    "create",
+    "default",
+    "delete",
+    "desc",
+    "distinct",
+    "drop",
+    "else",
+    "end",
+    "from",
+    "group",
+    "in",
+    "index",
+    "insert",
+    "into",
+    "key",
+    "like",
+    "limit",
+    "not",
+    "null",
+    "on",
+    "or",
+    "order",
+    "primary",
+    "references",
+    "select",
+    "set",
+    "table",
+    "to",
+    "union",
+    "user",
+    "values",
+    "where",
+];
+/// Of a text column, as far as room is reserved for it.
+const TEXT_BYTES: usize = 4096;
+/// At most so much room is reserved for a row.
+const ROW_BYTES_MAX: usize = 64 * 1024;
+
+#[derive(Debug)]
+pub(super) struct Table {
+    pub name: String,
+    rows: Program,
+    pub columns: Vec<Column>,
+    key: Vec<String>,
+    indexes: Vec<(Vec<String>, bool)>,
+    foreign_keys: Vec<Reference>,
+    /// The first column is the number of the row.
+    pub is_numbered: bool,
+    /// Room for a row as text.
+    pub row_bytes_max: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct Column {
+    pub name: String,
+    pub kind: Kind,
+    null: bool,
+    pub program: Program,
+    pub seed: u64,
+    /// The variable of a column that others read.
+    pub slot: Option<Slot>,
+}
+
+/// A foreign key.
+#[derive(Debug)]
+struct Reference {
+    columns: Vec<String>,
+    /// The place of the table, whose key it is.
+    table: usize,
+}
+
+/// Whether it can be a name of a table, a column or an option.
+pub(super) fn is_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.len() <= NAME_BYTES_MAX
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+}
+
+fn check_name(name: &Spanned<String>, what: &str, notes: &mut Notes<'_>) {
+    let text = name.get_ref().as_str();
+    if !is_name(text) {
+        let takes = "it takes small letters, digits and `_`, and begins with a letter";
+        notes.at(name.span(), format!("`{text}` is no name for a {what}: {takes}"));
+    } else if RESERVED.contains(&text) {
+        notes.at(
+            name.span(),
+            format!("`{text}` is a word of SQL: give the {what} another name, such as `{text}s`"),
+        );
+    }
+}
+
+/// Compiles an expression whose variables are among those that `knows`.
+pub(super) fn compile(
+    text: &str,
+    span: Range<usize>,
+    names: &mut Names,
+    notes: &mut Notes<'_>,
+    knows: impl Fn(Slot) -> bool,
+) -> Option<Program> {
+    let program = match script::compile(text, names) {
+        Ok(program) => program,
+        Err(error) => {
+            notes.at(inside(&span, error.offset), format!("{error} in the expression `{text}`"));
+            return None;
+        }
+    };
+    let unknown = program.reads().find(|slot| !knows(*slot) && names.name(*slot) != "default_seed");
+    if let Some(slot) = unknown {
+        let name = names.name(slot).to_owned();
+        let offset = text.find(&format!(":{name}")).unwrap_or(0);
+        let known: Vec<String> =
+            names.slots().filter(|slot| knows(*slot)).map(|slot| names.name(slot).to_owned()).collect();
+        notes.unknown(inside(&span, offset), "variable", &name, known.iter().map(String::as_str));
+        return None;
+    }
+    Some(program)
+}
+
+/// The type of a column; why it is none.
+fn kind_of(text: &str) -> Result<Kind, String> {
+    let (word, sizes) = match text.split_once('(') {
+        Some((word, rest)) => {
+            let inner = rest.strip_suffix(')').ok_or_else(|| format!("`{text}` has no closing bracket"))?;
+            (word.trim(), inner.split(',').map(|size| size.trim().parse::<u16>().ok()).collect())
+        }
+        None => (text.trim(), Vec::new()),
+    };
+    Ok(match (word, sizes.as_slice()) {
+        ("integer" | "int", []) => Kind::Integer,
+        ("bigint", []) => Kind::BigInteger,
+        ("double", []) => Kind::Double,
+        ("text", []) => Kind::Text,
+        ("date", []) => Kind::Date,
+        ("timestamp", []) => Kind::Timestamp,
+        ("char", [Some(length @ 1..=255)]) => Kind::Char(*length),
+        ("varchar", [Some(length @ 1..=16_000)]) => Kind::Varchar(*length),
+        ("decimal", [Some(digits @ 1..=18), Some(places)]) if places <= digits => {
+            Kind::Decimal(*digits as u8, *places as u8)
+        }
+        ("char", _) => return Err("a char has a length of 1 to 255: `char(10)`".to_owned()),
+        ("varchar", _) => return Err("a varchar has a length of 1 to 16000: `varchar(100)`".to_owned()),
+        ("decimal", _) => {
+            return Err(
+                "a decimal has 1 to 18 digits, and no more of them behind the point: `decimal(12,2)`"
+                    .to_owned(),
+            );
+        }
+        _ => {
+            const KNOWN: [&str; 9] = [
+                "integer",
+                "bigint",
+                "double",
+                "decimal(p,s)",
+                "char(n)",
+                "varchar(n)",
+                "text",
+                "date",
+                "timestamp",
+            ];
+            let meant =
+                super::mistake::nearest(word, KNOWN.into_iter()).map(|it| format!("; did you mean `{it}`?"));
+            return Err(format!(
+                "`{text}` is no type: there are {}{}",
+                KNOWN.join(", "),
+                meant.unwrap_or_default()
+            ));
+        }
+    })
+}
+
+impl Table {
+    /// `before` are the tables that it may refer to, and the names of those that have mistakes of their own.
+    pub(super) fn compile(
+        file: &TableFile,
+        (before, faulty): (&[Self], &[&str]),
+        (options, seed): (&Options, u64),
+        names: &mut Names,
+        notes: &mut Notes<'_>,
+    ) -> Option<Self> {
+        let name = file.name.get_ref().clone();
+        check_name(&file.name, "table", notes);
+        if before.iter().any(|other| other.name == name) {
+            notes.at(file.name.span(), format!("a second table is called `{name}`"));
+        }
+        let is_option = |slot| options.place(slot).is_some();
+        let rows = compile(&text_of(&file.rows), file.rows.span(), names, notes, is_option);
+        if file.columns.is_empty() || file.columns.len() > COLUMNS_MAX {
+            notes.at(file.name.span(), format!("a table has 1 to {COLUMNS_MAX} columns"));
+        }
+        let columns = Self::columns(file, (options, seed), names, notes);
+        let names_of = |columns: &[Spanned<String>], notes: &mut Notes<'_>| -> Vec<String> {
+            let known = || file.columns.iter().map(|column| column.name.get_ref().as_str());
+            for column in columns.iter().filter(|column| !known().any(|known| known == column.get_ref())) {
+                notes.unknown(column.span(), "column", column.get_ref(), known());
+            }
+            columns.iter().map(|column| column.get_ref().clone()).collect()
+        };
+        let key = names_of(&file.key, notes);
+        let index = |IndexFile { columns, unique }: &IndexFile| (names_of(columns, notes), *unique);
+        let indexes = file.indexes.iter().map(index).collect();
+        let mut foreign_keys = Vec::new();
+        for ForeignKeyFile { columns, table } in &file.foreign_keys {
+            let own = names_of(columns, notes);
+            match before.iter().position(|other| other.name == *table.get_ref()) {
+                Some(place) if before[place].key.len() == own.len() => {
+                    foreign_keys.push(Reference { columns: own, table: place });
+                }
+                Some(place) => notes.at(
+                    table.span(),
+                    format!(
+                        "the key of `{}` is ({}): a foreign key has as many columns",
+                        table.get_ref(),
+                        before[place].key.join(", ")
+                    ),
+                ),
+                None if faulty.contains(&table.get_ref().as_str()) => {}
+                None => {
+                    let known = before.iter().map(|other| other.name.as_str());
+                    notes.unknown(table.span(), "table before this one", table.get_ref(), known);
+                }
+            }
+        }
+        if file.columns.iter().any(|column| column.identity)
+            && key.first() != columns.first().map(|column| &column.name)
+        {
+            notes.at(file.name.span(), "a table with an identity has it as the first column of its `key`");
+        }
+        let (rows, columns_written) = (rows?, file.columns.len());
+        if columns.len() < columns_written {
+            return None;
+        }
+        let first = file.columns.first()?;
+        let is_numbered = first.value.as_ref().is_none_or(|value| value.get_ref().trim() == ":row");
+        let row_bytes_max =
+            columns.iter().map(|column| 8 + 2 * column.width()).sum::<usize>().min(ROW_BYTES_MAX);
+        Some(Self { name, rows, columns, key, indexes, foreign_keys, is_numbered, row_bytes_max })
+    }
+
+    fn columns(
+        file: &TableFile,
+        (options, seed): (&Options, u64),
+        names: &mut Names,
+        notes: &mut Notes<'_>,
+    ) -> Vec<Column> {
+        let row = names.slot(ROW);
+        let mut columns: Vec<Column> = Vec::new();
+        let mut slots: Vec<(Slot, usize)> = Vec::new();
+        for (place, ColumnFile { name, kind, value, identity, null }) in file.columns.iter().enumerate() {
+            check_name(name, "column", notes);
+            let own = name.get_ref();
+            if file.columns[..place].iter().any(|other| other.name.get_ref() == own) {
+                notes.at(name.span(), format!("a second column is called `{own}`"));
+            }
+            let kind_read = kind_of(kind.get_ref()).and_then(|read| match (identity, read) {
+                (false, read) => Ok(read),
+                (true, _) if place > 0 => Err("an identity is the first column".to_owned()),
+                (true, Kind::Integer) => Ok(Kind::Number),
+                (true, Kind::BigInteger) => Ok(Kind::BigNumber),
+                (true, _) => Err("an identity is an integer or a bigint".to_owned()),
+            });
+            if let Err(why) = &kind_read {
+                notes.at(kind.span(), why.clone());
+            }
+            let text = match value {
+                Some(value) => Some((value.get_ref().as_str(), value.span())),
+                None if *identity => Some((":row", name.span())),
+                None => {
+                    notes.at(
+                        name.span(),
+                        format!("the column `{own}` has no `value`, which is an expression such as `:row`"),
+                    );
+                    None
+                }
+            };
+            let knows = |slot| {
+                slot == row || options.place(slot).is_some() || slots.iter().any(|(other, _)| *other == slot)
+            };
+            let program = text.and_then(|(text, span)| {
+                if *identity && text.trim() != ":row" {
+                    notes.at(span.clone(), "the value of an identity is `:row`");
+                }
+                compile(text, span, names, notes, knows)
+            });
+            if let (Ok(kind), Some(program)) = (kind_read, program) {
+                for (slot, of) in &slots {
+                    if program.reads().any(|read| read == *slot)
+                        && let Some(column) = columns.get_mut(*of)
+                    {
+                        column.slot = Some(*slot);
+                    }
+                }
+                columns.push(Column {
+                    name: own.clone(),
+                    kind,
+                    null: *null,
+                    program,
+                    seed: column_seed(seed, file.name.get_ref(), own),
+                    slot: None,
+                });
+            }
+            let slot = names.slot(own);
+            if slot == row || options.place(slot).is_some() {
+                notes.at(
+                    name.span(),
+                    format!("`:{own}` is a variable of expressions already: give the column another name"),
+                );
+            }
+            slots.push((slot, place));
+        }
+        columns
+    }
+
+    /// The variables that its rows read.
+    pub(super) fn reads(&self) -> impl Iterator<Item = Slot> {
+        let programs = self.columns.iter().map(|column| &column.program).chain([&self.rows]);
+        programs.flat_map(Program::reads)
+    }
+
+    /// How many rows are made.
+    pub(super) fn rows(&self, context: &mut RowContext) -> Result<u64, String> {
+        let value = context.evaluate(&self.rows, 0, 0);
+        let wrong = |why: String| format!("the rows of {} cannot be computed: {why}", self.name);
+        let rows = match value.map_err(|error| wrong(error.to_string()))? {
+            Value::Integer(rows) => u64::try_from(rows).ok(),
+            Value::Double(rows) if rows >= 0.0 => Some(rows as u64),
+            _ => None,
+        };
+        let rows = rows.ok_or_else(|| wrong("they are no number from 0 on".to_owned()))?;
+        let most = match self.columns.first().map(|column| column.kind) {
+            Some(Kind::Number | Kind::Integer) if self.is_numbered => i32::MAX as u64,
+            _ => ROWS_MAX,
+        };
+        if rows > most {
+            Err(format!("{} would have {rows} rows, and has at most {most}", self.name))
+        } else {
+            Ok(rows)
+        }
+    }
+
+    /// What is made in a dialect. `loaded` rows are there before; `all` are the numbers of rows of all tables.
+    pub(super) fn describe(
+        &self,
+        dialect: &Dialect,
+        tables: &[Self],
+        all: &[u64],
+        (rows, loaded): (u64, u64),
+    ) -> dataset::Table {
+        let columns = self.columns.iter().map(|own| {
+            let constraint = if own.null || own.kind.is_identity() { "" } else { " NOT NULL" };
+            column(own.name.clone(), own.kind, constraint)
+        });
+        let first = self.columns.first().map(|column| &column.name);
+        let key = match self.key.as_slice() {
+            [] => None,
+            [only] if Some(only) == first => Some(Key::Primary),
+            several => Some(Key::Of(several.join(", ").into())),
+        };
+        let index = |(columns, unique): &(Vec<String>, bool)| Index {
+            name: self.index_name(dialect, columns),
+            columns: columns.join(", ").into(),
+            unique: *unique,
+        };
+        let mut indexes: Vec<Index> = self.indexes.iter().map(index).collect();
+        // Made on its own it is sorted, and soon done; the product takes it for the foreign key.
+        let has_index = |columns: &[String]| {
+            self.key.starts_with(columns) || self.indexes.iter().any(|(index, _)| index.starts_with(columns))
+        };
+        let bare = self.foreign_keys.iter().filter(|_| dialect.foreign_key_index);
+        indexes.extend(
+            bare.filter(|key| !has_index(&key.columns)).map(|key| index(&(key.columns.clone(), false))),
+        );
+        let foreign_key = |Reference { columns, table }: &Reference| {
+            let parent = &tables[*table];
+            let is_numbered = parent.is_numbered
+                && parent.key.len() == 1
+                && parent.key.first() == parent.columns.first().map(|it| &it.name);
+            ForeignKey {
+                columns: columns.join(", ").into(),
+                table: Cow::Owned(parent.name.clone()),
+                key: parent.key.join(", ").into(),
+                rows: is_numbered.then(|| all.get(*table).copied()).flatten(),
+            }
+        };
+        dataset::Table {
+            key,
+            indexes,
+            foreign_keys: self.foreign_keys.iter().map(foreign_key).collect(),
+            rows,
+            loaded,
+            ..dataset::Table::new(self.name.clone(), columns.collect())
+        }
+    }
+
+    fn index_name(&self, dialect: &Dialect, columns: &[String]) -> String {
+        let columns = columns.join("_");
+        if dialect.index_of_table { columns } else { format!("{}_{columns}_idx", self.name) }
+    }
+}
+
+impl Column {
+    /// The longest text of a value, about.
+    fn width(&self) -> usize {
+        match self.kind {
+            Kind::Number | Kind::BigNumber | Kind::Integer | Kind::BigInteger => 20,
+            Kind::Double | Kind::Decimal(..) | Kind::Timestamp | Kind::Date => 26,
+            Kind::Char(length) | Kind::Varchar(length) => usize::from(length),
+            Kind::Text => TEXT_BYTES,
+        }
+    }
+}
+
+/// What the expressions of rows are evaluated with.
+pub(super) fn context(names: &Arc<Names>, seed: u64, options: &Options, values: &Values) -> RowContext {
+    let mut context = RowContext::new(Arc::clone(names), seed);
+    options.set(values, &mut context);
+    context
+}

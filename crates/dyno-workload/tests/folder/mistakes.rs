@@ -1,0 +1,243 @@
+//! What is said of faulty folders: each with file, line and column, and what would be right.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use dyno_workload::folder;
+
+/// A workload without a mistake, of which each case below is a change.
+const GOOD: &str = r#"about = "x"
+usual = ["read"]
+
+[options.rows]
+about = "rows"
+default = 100
+
+[[tables]]
+name = "parent"
+rows = ":rows"
+key = ["id"]
+columns = [
+  { name = "id", type = "integer", identity = true },
+  { name = "name", type = "varchar(20)", value = "words(2)" },
+]
+
+[[tables]]
+name = "child"
+rows = ":rows * 2"
+key = ["id"]
+foreign-keys = [{ columns = ["parent_id"], table = "parent" }]
+columns = [
+  { name = "id", type = "bigint", value = ":row" },
+  { name = "parent_id", type = "integer", value = "random(1, :rows)" },
+]
+
+[[transactions]]
+name = "read"
+
+[[transactions]]
+name = "write"
+script = "write.sql"
+adds = { child = 1 }
+
+[[mixes]]
+name = "both"
+weights = { read = 9, write = 1 }
+
+[[checks]]
+about = "every child has its parent"
+none = "SELECT 1 FROM child c LEFT JOIN parent p ON p.id = c.parent_id WHERE p.id IS NULL"
+"#;
+const READ: &str = "\\set id random(1, :rows)\nSELECT name FROM parent WHERE id = :id;\n";
+const WRITE: &str =
+    "\\set id random(1, :rows)\nINSERT INTO child (id, parent_id) VALUES (:id + 1000000, :id);\n";
+
+fn said(files: &[(&str, &str)]) -> String {
+    let files: BTreeMap<String, String> =
+        files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+    match folder::register("./faulty", &files) {
+        Ok(()) => "nothing is wrong".to_owned(),
+        Err(mistakes) => mistakes.to_string(),
+    }
+}
+
+/// In the place of what stands in the good one, something else.
+fn with(old: &str, new: &str) -> String {
+    assert!(GOOD.contains(old), "{old}");
+    said(&[("workload.toml", &GOOD.replacen(old, new, 1)), ("read.sql", READ), ("write.sql", WRITE)])
+}
+
+#[test]
+fn a_good_one_has_no_mistake() {
+    assert_eq!(with("x", "x"), "nothing is wrong");
+}
+
+#[test]
+fn mistakes_in_the_file_are_told_with_their_places() {
+    let changes = [
+        // What TOML is, and which keys there are.
+        ("about = \"x\"", "about = x"),
+        ("about = \"x\"\n", ""),
+        ("about = \"x\"", "about = 5"),
+        ("usual = [\"read\"]", "usaul = [\"read\"]"),
+        ("[[tables]]", "[[table]]"),
+        ("key = [\"id\"]", "keys = [\"id\"]"),
+        ("value = \"words(2)\"", "values = \"words(2)\""),
+        ("identity = true", "identity = \"yes\""),
+        ("rows = \":rows\"", "row = \":rows\""),
+        ("script = \"write.sql\"", "skript = \"write.sql\""),
+        ("weights = {", "weight = {"),
+        ("weights = { read = 9", "weights = { read = -9"),
+        ("none = ", "non = "),
+        // Options.
+        ("[options.rows]", "[options.Rows]"),
+        ("[options.rows]", "[options.row]"),
+        ("default = 100", "default = \"100 +\""),
+        ("default = 100", "default = \":others / 2\""),
+        ("default = 100", "default = \":rows / 2\""),
+        ("default = 100", "default = \"fit\"\n\n[options.more]\nabout = \"more\"\ndefault = \"fit\""),
+        ("default = 100", "default = 100\nmin = \"one\""),
+        // Tables and their columns.
+        ("name = \"parent\"", "name = \"Parent\""),
+        ("name = \"parent\"", "name = \"order\""),
+        ("name = \"parent\"", "name = \"parent; DROP TABLE users\""),
+        ("name = \"child\"", "name = \"parent\""),
+        ("rows = \":rows\"", "rows = \":row\""),
+        ("rows = \":rows\"", "rows = \":rwos\""),
+        ("name = \"name\"", "name = \"na me\""),
+        ("name = \"name\"", "name = \"id\""),
+        ("name = \"name\"", "name = \"rows\""),
+        ("varchar(20)", "varchra(20)"),
+        ("varchar(20)", "varchar"),
+        ("varchar(20)", "varchar(20"),
+        ("varchar(20)", "varchar(99999)"),
+        ("varchar(20)", "decimal(30,2)"),
+        ("varchar(20)", "decimal(4,5)"),
+        (", value = \"words(2)\"", ""),
+        ("words(2)", "wrods(2)"),
+        ("words(2)", "words(2"),
+        ("words(2)", "words(1, 2)"),
+        ("words(2)", "random(1, :row"),
+        ("words(2)", "'a' || :parent_id"),
+        ("words(2)", "1 + "),
+        ("type = \"bigint\", value = \":row\"", "type = \"bigint\", identity = true, value = \":row + 1\""),
+        ("type = \"integer\", identity = true", "type = \"text\", identity = true"),
+        ("type = \"varchar(20)\", value", "type = \"integer\", identity = true, value"),
+        ("key = [\"id\"]", "key = [\"ids\"]"),
+        ("key = [\"id\"]\ncolumns", "columns"),
+        ("columns = [\"parent_id\"], table", "columns = [\"parent\"], table"),
+        ("table = \"parent\" }", "table = \"parents\" }"),
+        ("table = \"parent\" }", "table = \"child\" }"),
+        ("columns = [\"parent_id\"], table", "columns = [\"parent_id\", \"id\"], table"),
+        ("key = [\"id\"]\nforeign", "key = [\"id\"]\nindexes = [{ columns = [\"parent\"] }]\nforeign"),
+        // Transactions, mixes and checks.
+        ("usual = [\"read\"]", "usual = [\"raed\"]"),
+        ("name = \"read\"", "name = \"Read\""),
+        ("name = \"read\"", "name = \"reads\""),
+        ("name = \"write\"\n", "name = \"read\"\n"),
+        ("script = \"write.sql\"", "script = \"wirte.sql\""),
+        ("adds = { child = 1 }", "adds = { chlid = 1 }"),
+        ("adds = { child = 1 }", "adds = { child = \":id\" }"),
+        ("read = 9", "raed = 9"),
+        ("read = 9", "read = 0"),
+        ("weights = { read = 9, write = 1 }", "weights = {}"),
+        ("name = \"both\"", "name = \"write\""),
+        ("none = ", "unchanged = \"SELECT 1\"\nnone = "),
+        ("none = \"SELECT 1", "none = \"DELETE"),
+        ("none = \"SELECT 1", "growth = true\nnone = \"SELECT 1"),
+        ("none = \"SELECT 1", "none = \"SELECT 1; DROP TABLE parent; SELECT 1"),
+    ];
+    let mut text = String::new();
+    for (old, new) in changes {
+        let shown = |text: &str| text.replace('\n', "⏎");
+        write!(text, "{} -> {}\n  {}\n\n", shown(old), shown(new), with(old, new).replace('\n', "\n  "))
+            .unwrap();
+    }
+    assert!(!text.contains("nothing is wrong"), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn mistakes_in_scripts_are_told_with_their_lines() {
+    let scripts = [
+        "",
+        "\\set id random(1, :rows)\nSELECT name FROM parent WHERE id = :idd;\n",
+        "\\set id random(1, :rows\nSELECT 1;\n",
+        "\\sett id 1\nSELECT 1;\n",
+        "SELECT 1;\n\\shell rm -rf /\n",
+        "SELECT 1;\n\\setshell id echo 1\nSELECT :id;\n",
+        "\\set t random(1, 2)\nSELECT 1 FROM :t;\n",
+        "\\set t random(1, 2)\nSELECT 'x :t';\n",
+        "\\if 1\nSELECT 1;\n",
+    ];
+    let mut text = String::new();
+    for script in scripts.into_iter().chain([&*"SELECT 1;\n".repeat(1001)]) {
+        let said = said(&[("workload.toml", GOOD), ("read.sql", script), ("write.sql", WRITE)]);
+        let script: String = script.chars().take(80).collect();
+        write!(text, "{}\n  {}\n\n", script.replace('\n', "⏎"), said.replace('\n', "\n  ")).unwrap();
+    }
+    assert!(!text.contains("nothing is wrong"), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn every_mistake_is_told_and_not_the_first_alone() {
+    let faulty = GOOD
+        .replace("varchar(20)", "varchr(20)")
+        .replace("random(1, :rows)", "random(1, :row2)")
+        .replace("raed", "x");
+    let said = said(&[("workload.toml", &faulty), ("read.sql", READ), ("write.sql", WRITE)]);
+    insta::assert_snapshot!(said);
+}
+
+/// A folder of files, read from the disk.
+fn read(files: &[(&str, &[u8])], prepare: impl FnOnce(&Path)) -> String {
+    let home = tempfile::tempdir().unwrap();
+    let shop = home.path().join("shop");
+    fs::create_dir(&shop).unwrap();
+    for (name, text) in files {
+        fs::write(shop.join(name), text).unwrap();
+    }
+    prepare(&shop);
+    let said = match folder::read(&shop) {
+        Ok(files) => format!("read: {}", files.keys().cloned().collect::<Vec<_>>().join(" ")),
+        Err(mistakes) => mistakes.to_string(),
+    };
+    said.replace(&home.path().display().to_string(), "HOME")
+}
+
+#[test]
+fn nothing_outside_of_the_folder_is_read() {
+    let good =
+        [("workload.toml", GOOD.as_bytes()), ("read.sql", READ.as_bytes()), ("write.sql", WRITE.as_bytes())];
+    let variants = [&good[..], &[("read.mysql.sql", READ.as_bytes()), ("other.sql", b"SELECT 1;")]].concat();
+    assert_eq!(read(&variants, |_| {}), "read: read.mysql.sql read.sql workload.toml write.sql");
+    let mut text = String::new();
+    for script in ["../secret.sql", "/etc/passwd", "/etc/passwd.sql", "sub/../../secret.sql", "write.txt", ""]
+    {
+        let toml = GOOD.replace("script = \"write.sql\"", &format!("script = \"{script}\""));
+        let said = read(&[("workload.toml", toml.as_bytes()), good[1], good[2]], |_| {});
+        writeln!(text, "{script}\n  {said}").unwrap();
+    }
+    let linked = |name: &'static str| {
+        move |shop: &Path| {
+            let secret = shop.join("../secret.sql");
+            fs::write(&secret, "SELECT 'secret';").unwrap();
+            let _ = fs::remove_file(shop.join(name));
+            std::os::unix::fs::symlink(&secret, shop.join(name)).unwrap();
+        }
+    };
+    writeln!(text, "a link\n  {}", read(&good, linked("write.sql"))).unwrap();
+    writeln!(text, "a link of a variant\n  {}", read(&good, linked("write.mysql.sql"))).unwrap();
+    let large = vec![b' '; 300_000];
+    writeln!(text, "a large script\n  {}", read(&[good[0], good[1], ("write.sql", &large)], |_| {})).unwrap();
+    writeln!(text, "a large file\n  {}", read(&[("workload.toml", &large)], |_| {})).unwrap();
+    writeln!(text, "no UTF-8\n  {}", read(&[good[0], good[1], ("write.sql", b"SELECT '\xff';")], |_| {}))
+        .unwrap();
+    writeln!(text, "no file\n  {}", read(&[], |_| {})).unwrap();
+    let directory = |shop: &Path| fs::create_dir(shop.join("write.sql")).unwrap();
+    writeln!(text, "a directory\n  {}", read(&good[..2], directory)).unwrap();
+    insta::assert_snapshot!(text);
+}

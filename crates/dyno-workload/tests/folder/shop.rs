@@ -1,0 +1,234 @@
+//! A shop of four tables: made, loaded, checked, and made larger.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use dyno_engine::engine::{Engine, Observation};
+use dyno_results::event::Check;
+use dyno_results::spec::{End, StageOrder};
+use dyno_target::{Connection, Environment, Target};
+use dyno_workload::benchmark::{Benchmark, BenchmarkError, Dataset, Done, Sending, SeriesLoad, Site};
+use dyno_workload::folder;
+use dyno_workload::registry::{self, DataOptions};
+use serde_json::{Value, json};
+
+use crate::database::{Server, config};
+
+/// The benchmark of some workloads, by the names that a user types.
+fn benchmark(target: &Target, workload: &str, options: &Value) -> Box<dyn Benchmark> {
+    let files = folder::read(Path::new("tests/folder/shop")).unwrap();
+    folder::register("./shop", &files).unwrap();
+    let options = DataOptions::read(options.as_object().unwrap()).unwrap();
+    registry::find(workload).unwrap().benchmark(&options, &target.capabilities()).unwrap()
+}
+
+/// A shop on a database that has none.
+struct Shop {
+    target: Target,
+    name: String,
+}
+
+impl Shop {
+    fn open(&self) -> Connection {
+        self.target.connect().unwrap()
+    }
+
+    fn benchmark(&self, workload: &str) -> Box<dyn Benchmark> {
+        benchmark(&self.target, workload, &json!({ "orders": 700, "customers": 40 }))
+    }
+
+    fn at_site<T>(
+        &self,
+        work: impl FnOnce(&mut Connection, &Site<'_>) -> Result<T, BenchmarkError>,
+    ) -> Result<T, BenchmarkError> {
+        let (stop, open) = (AtomicBool::new(false), || self.target.connect());
+        let site = Site {
+            target: "it",
+            open: &open,
+            cpus: 3,
+            memory_bytes: None,
+            same_host: true,
+            free_disk_bytes: None,
+            quick: true,
+            seed: 1,
+            stop: &stop,
+        };
+        work(&mut self.open(), &site)
+    }
+
+    fn prepare(&self) -> Result<(), BenchmarkError> {
+        let benchmark = self.benchmark("./shop");
+        self.at_site(|connection, site| benchmark.prepare(connection, site, &mut |_| {}))
+    }
+
+    fn find(&self, workload: &str) -> Dataset {
+        self.benchmark(workload).find(&mut self.open()).unwrap().unwrap()
+    }
+
+    fn text(&self, sql: &str) -> String {
+        let rows = self.open().query(sql).unwrap();
+        let row = |row: &dyno_target::connection::TextRow| {
+            row.iter().map(|(_, value)| value.unwrap_or("NULL").to_owned()).collect::<Vec<_>>().join("|")
+        };
+        rows.iter().map(row).collect::<Vec<_>>().join("\n")
+    }
+
+    fn execute(&self, sql: &str) {
+        self.open().execute(sql).unwrap();
+    }
+
+    /// Two clients with so many transactions each.
+    fn run(&self, load: &dyn SeriesLoad, transactions: u64) -> Done {
+        let dialect = self.open().dialect();
+        let can = self.target.capabilities();
+        let dialect = (!can.extended_protocol).then_some(dialect);
+        let workload =
+            load.workload(&Sending { dialect, tries_max: 10, threads: 2, ..Sending::default() }).unwrap();
+        let mut engine = Engine::start(self.target.route().unwrap(), &workload, config(1)).unwrap();
+        let order = StageOrder::closed(2, End::TransactionsPerClient(transactions));
+        let mut done = Done::default();
+        let mut observe = |observation| match observation {
+            Observation::Interval(interval) => {
+                for part in &interval.types {
+                    done.acknowledged += part.done;
+                    done.unknown += part.unknown;
+                    done.failed += part.failed;
+                }
+            }
+            Observation::Error(error) => panic!("{}: {error}", self.name),
+            _ => {}
+        };
+        engine.run_stage(&order, &AtomicBool::new(false), &mut observe).unwrap();
+        done
+    }
+
+    /// The checks behind a load in which `faults` happen.
+    fn verified(&self, workload: &str, faults: &[&str]) -> Vec<Check> {
+        let load = self.find(workload).loads().remove(0);
+        let baseline = load.baseline(&mut self.open()).unwrap().unwrap();
+        let done = self.run(load.as_ref(), 20);
+        assert_eq!((done.acknowledged, done.failed), (40, 0), "{}", self.name);
+        faults.iter().for_each(|sql| self.execute(sql));
+        baseline.verify(&mut self.open(), "it", done, &[load.acknowledged()]).unwrap()
+    }
+
+    fn failed(&self, workload: &str, faults: &[&str]) -> String {
+        let checks = self.verified(workload, faults);
+        let failed =
+            checks.iter().filter(|check| check.passed != Some(true)).map(|check| check.name.as_str());
+        failed.collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Runs `test` on each kind of server and on SQLite.
+fn on_each(test: impl Fn(Shop) + Sync) {
+    Server::on_each(|server| test(Shop { target: server.target(), name: server.name() }));
+    let home = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", home.path().join("shop.db").display());
+    let target = Target::parse(&url, &Environment::empty()).unwrap();
+    test(Shop { target, name: "SQLite".to_owned() });
+}
+
+#[test]
+fn a_shop_is_made_the_same_everywhere_and_its_loads_are_checked() {
+    on_each(|shop| {
+        let name = &shop.name;
+        assert!(shop.benchmark("./shop").find(&mut shop.open()).unwrap().is_none(), "{name}");
+        shop.prepare().unwrap();
+        let data = shop.find("./shop");
+        assert_eq!(data.tables, ["article", "customer", "purchase", "line"]);
+        assert_eq!(data.count(&mut shop.open()).unwrap(), [1000, 40, 700, 2100], "{name}");
+        // Quotes and backslashes come as they are, and each value is the same on every product.
+        insta::assert_snapshot!(
+            "customers",
+            shop.text("SELECT id, name, phone, since FROM customer WHERE id <= 8 ORDER BY id")
+        );
+        let sums = "SELECT SUM(customer_id), MIN(customer_id), MAX(customer_id) FROM purchase";
+        insta::assert_snapshot!("purchases", shop.text(sums));
+        insta::assert_snapshot!(
+            "lines",
+            shop.text("SELECT * FROM line WHERE purchase_id IN (1, 700) ORDER BY purchase_id, number")
+        );
+
+        let checks = shop.verified("./shop/buy", &[]);
+        let names: Vec<&str> = checks.iter().map(|check| check.name.as_str()).collect();
+        let tables = ["rows-of-article", "rows-of-customer", "rows-of-purchase", "rows-of-line"];
+        assert_eq!(names, [&tables[..], &["every-line-has-its-purchase", "articles-do-not-change"]].concat());
+        assert_eq!(shop.failed("./shop/buy", &[]), "", "{name}");
+        assert_eq!(shop.failed("./shop/look", &[]), "", "{name}");
+        let mixed = shop.verified("./shop/mix", &[]);
+        assert!(mixed.iter().all(|check| check.passed == Some(true)), "{name}: {mixed:?}");
+        assert!(mixed.iter().any(|check| check.name == "rows-of-line"), "{name}: {mixed:?}");
+        // What a server's bug or somebody else would leave.
+        assert_eq!(
+            shop.failed("./shop/buy", &["DELETE FROM line WHERE purchase_id = 7 AND number = 2"]),
+            "rows-of-line",
+            "{name}"
+        );
+        let foreign = "INSERT INTO customer (name, since) VALUES ('x', '2024-01-01')";
+        assert_eq!(shop.failed("./shop/look", &[foreign]), "rows-of-customer", "{name}");
+        let dearer = "UPDATE article SET price = price + 1 WHERE id = 5";
+        assert_eq!(shop.failed("./shop/buy", &[dearer]), "articles-do-not-change", "{name}");
+        shop.execute("DELETE FROM customer WHERE id > 40");
+
+        // Rows are added behind those of the loads, up to what another has.
+        let there = data.count(&mut shop.open()).unwrap();
+        let wanted = [there[0], there[1], there[2] + 25, there[3]];
+        let benchmark = shop.benchmark("./shop");
+        shop.at_site(|connection, site| benchmark.top_up(connection, site, &wanted, &mut |_| {})).unwrap();
+        assert_eq!(data.count(&mut shop.open()).unwrap(), wanted, "{name}");
+        assert_eq!(shop.failed("./shop/buy", &[]), "", "{name}: numbers go on");
+    });
+}
+
+#[test]
+fn data_of_other_sizes_and_tables_of_others_are_not_taken_for_the_folders() {
+    on_each(|shop| {
+        let name = &shop.name;
+        shop.execute("CREATE TABLE article (id INTEGER, mine INTEGER)");
+        let refused = shop.prepare().unwrap_err().to_string();
+        assert!(refused.starts_with("article is there and dyno has not made it"), "{name}: {refused}");
+        assert_eq!(shop.text("SELECT COUNT(*) FROM article"), "0", "{name}");
+        shop.execute("DROP TABLE article");
+        shop.prepare().unwrap();
+        let refusal = |options: Value| {
+            let found = benchmark(&shop.target, "./shop", &options).find(&mut shop.open());
+            found.err().map(|error| error.to_string())
+        };
+        assert_eq!(refusal(json!({})), None, "{name}");
+        let other = refusal(json!({ "orders": "1k" })).unwrap();
+        assert!(other.contains("has --orders 700, not 1,000; run with --orders 700"), "{name}: {other}");
+        shop.execute("DELETE FROM line");
+        shop.execute("DELETE FROM purchase WHERE id = 1");
+        assert!(refusal(json!({})).unwrap().contains("rows of purchase"), "{name}");
+    });
+}
+
+#[test]
+fn a_value_that_does_not_fit_is_told_with_its_row() {
+    let files = [
+        (
+            "workload.toml",
+            "about = \"x\"\n[[tables]]\nname = \"t\"\nrows = 9\ncolumns = [{ name = \"a\", type = \"varchar(3)\", value = \"5 * :row * 100\" }]\n[[transactions]]\nname = \"read\"\n",
+        ),
+        ("read.sql", "SELECT 1 FROM t;\n"),
+    ];
+    let files: BTreeMap<String, String> = files.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+    folder::register("./narrow", &files).unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", home.path().join("x.db").display());
+    let shop = Shop { target: Target::parse(&url, &Environment::empty()).unwrap(), name: String::new() };
+    let benchmark = registry::find("./narrow")
+        .unwrap()
+        .benchmark(&DataOptions::default(), &shop.target.capabilities())
+        .unwrap();
+    let failed = shop
+        .at_site(|connection, site| benchmark.prepare(connection, site, &mut |_| {}))
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        failed,
+        "a value of t.a of row 2: `1000` is longer than 3 letters; the tables are not complete"
+    );
+}

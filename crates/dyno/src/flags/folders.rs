@@ -1,0 +1,65 @@
+//! Folders of users that a command line names: their options can be typed, so they are read before it is.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use clap::{Args as _, Command, CommandFactory as _};
+use dyno_workload::registry::{self, DataOptions};
+
+use super::{HAVE_LOADS, is_file, of_workload, parse};
+use crate::cli::Cli;
+use crate::failure::Failure;
+use crate::plan;
+
+/// Makes the workloads known of the folders that a command line names, itself or in a scenario.
+pub(crate) fn read_folders(words: &[OsString]) -> Result<(), Failure> {
+    let command = words.get(1).and_then(|word| word.to_str()).unwrap_or_default();
+    if command.is_empty() || !HAVE_LOADS.iter().any(|name| name.starts_with(command)) {
+        return Ok(());
+    }
+    for word in words.iter().skip(2).filter_map(|word| word.to_str()) {
+        let word = word.strip_prefix("-w").unwrap_or(word);
+        let value = word.split_once('=').map_or(word, |(_, value)| value);
+        let value = value.split_once(',').map_or(value, |(workload, _)| workload);
+        let mut spec = match plan::named_folder(value) {
+            Some(_) => of_workload(value),
+            None if is_file(value) && value.ends_with(".toml") => {
+                let text = std::fs::read_to_string(Path::new(value)).unwrap_or_default();
+                // What is wrong with a scenario is told where it is run.
+                parse(value, &text).unwrap_or_default()
+            }
+            None => continue,
+        };
+        let taken = taken();
+        plan::read_folders(&mut spec)?;
+        for folder in spec.phases.iter().flat_map(|phase| &phase.streams).filter_map(|it| it.folder.as_ref())
+        {
+            refuse_taken(&folder.name, &taken)?;
+        }
+    }
+    Ok(())
+}
+
+/// The names of the options of a run that are none of a workload's.
+pub(crate) fn taken() -> Vec<String> {
+    let longs = |command: &Command| -> Vec<String> {
+        command.get_arguments().filter_map(|option| option.get_long()).map(str::to_owned).collect()
+    };
+    let of_workloads = longs(&DataOptions::augment_args(Command::new("run")));
+    let all = Cli::command();
+    let of_run = HAVE_LOADS.iter().filter_map(|name| all.find_subcommand(name)).flat_map(longs);
+    of_run.chain(["help".to_owned()]).filter(|name| !of_workloads.contains(name)).collect()
+}
+
+/// An option of a folder has no name that an option of a run has.
+pub(crate) fn refuse_taken(folder: &str, taken: &[String]) -> Result<(), Failure> {
+    let options = registry::find(folder)?.options();
+    let twice =
+        options.iter().filter_map(|option| option.get_long()).find(|long| taken.iter().any(|it| it == long));
+    match twice {
+        Some(long) => Err(Failure::wrong(format!(
+            "{folder}/workload.toml: the option `{long}` is one of `dyno run` already: give it another name"
+        ))),
+        None => Ok(()),
+    }
+}

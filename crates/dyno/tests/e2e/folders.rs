@@ -1,0 +1,97 @@
+//! A folder with a `workload.toml` as a workload: its options, its data and its checks, and the run that is stored.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::home::Home;
+use crate::report::Report;
+use crate::sqlite::target;
+
+/// The shop of the workloads' own tests, beside which nothing is.
+fn shop() -> Home {
+    let home = Home::new();
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dyno-workload/tests/folder/shop");
+    fs::create_dir(home.path("shop")).unwrap();
+    for file in ["workload.toml", "look.sql", "buy.sql"] {
+        fs::copy(from.join(file), home.path("shop").join(file)).unwrap();
+    }
+    home
+}
+
+/// Names of what was run.
+fn series(report: &Report) -> Vec<&str> {
+    report.series().iter().filter_map(|series| series["name"].as_str()).collect()
+}
+
+#[test]
+fn a_folder_is_run_with_its_options_and_again_without_its_files() {
+    let home = shop();
+    let target = target(&home, "shop.db", "?journal_mode=wal&synchronous=off");
+    let load = ["--json", "--warm-up", "0s", "--clients", "2", "--transactions", "20"];
+    let run =
+        [&["run", "./shop", "--orders", "2k", "--articles", "50", "--target", &target], &load[..]].concat();
+    let report = home.dyno(&run).expect(0).report();
+    assert_eq!(report.outcome(), "complete");
+    assert_eq!(series(&report), ["look", "buy"]);
+    report.assert_checks_passed();
+    let names: Vec<&str> = report.checks().iter().filter_map(|check| check["name"].as_str()).collect();
+    assert!(names.contains(&"rows-of-line") && names.contains(&"every-line-has-its-purchase"), "{names:?}");
+    let resolved = &report.document()["run"]["resolved"];
+    assert_eq!(resolved["systems"][0]["data"], json!({ "articles": 50, "orders": 2000 }));
+    let stored = &report.document()["run"]["spec"]["phases"][0]["streams"][0]["folder"];
+    assert_eq!((&stored["name"], stored["files"].as_object().unwrap().len()), (&json!("./shop"), 3));
+    // What is stored is enough.
+    fs::rename(home.path("shop"), home.path("gone")).unwrap();
+    let again = home.dyno(&["run", "--rerun", "last", "--json"]).expect(0).report();
+    assert_eq!((again.outcome(), series(&again)), ("complete", vec!["look", "buy"]));
+    again.assert_checks_passed();
+    // So does a scenario have them.
+    fs::rename(home.path("gone"), home.path("shop")).unwrap();
+    let plan = home
+        .dyno(&["plan", "./shop/buy", "--orders", "2k", "--articles", "50", "--target", &target])
+        .expect(0);
+    let scenario = home.file("shop.toml", &plan.out);
+    let planned = home.dyno(&[&["run", &scenario], &load[..]].concat()).expect(0).report();
+    assert_eq!(series(&planned), ["buy"]);
+    // Other data stands there than is asked for.
+    let other = [&["run", "./shop", "--orders", "3k", "--target", &target], &load[..]].concat();
+    home.dyno(&other).expect(1).says(&["has --orders 2,000, not 3,000", "--prepare"]);
+}
+
+#[test]
+fn the_help_has_the_options_and_mistakes_have_their_places() {
+    let home = shop();
+    let help = home.dyno(&["run", "./shop", "--help"]).expect(0);
+    assert!(help.out.contains("--articles <N>") && help.out.contains("./shop/buy"), "{}", help.out);
+    let checked = home.dyno(&["workloads", "check", "./shop"]).expect(0);
+    for words in
+        ["CREATE TABLE line", "AUTO_INCREMENT", "BIGSERIAL", "article (1,000 rows)", "INSERT INTO purchase"]
+    {
+        assert!(checked.out.contains(words), "{words}: {}", checked.out);
+    }
+    let path = home.path("shop").join("workload.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("varchar(60)", "varchra(60)").replace("line = 2", "lien = 2")).unwrap();
+    for command in [&["workloads", "check", "./shop"][..], &["run", "./shop", "--orders", "5"]] {
+        home.dyno(command).expect(1).says(&["./shop/workload.toml:32:", "did you mean `varchar(n)`?"]);
+    }
+    fs::write(
+        &path,
+        text.replace(
+            "[options.articles]",
+            "[options.clients]
+about = \"x\"
+default = 1
+
+[options.articles]",
+        ),
+    )
+    .unwrap();
+    home.dyno(&["run", "./shop"]).expect(1).says(&["`clients` is one of `dyno run` already"]);
+    fs::write(&path, text).unwrap();
+    home.dyno(&["run", "./shop", "--scale", "5", "--target", &target(&home, "x.db", "")])
+        .expect(1)
+        .says(&["--scale is for"]);
+}
