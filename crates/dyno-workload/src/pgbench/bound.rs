@@ -89,6 +89,10 @@ impl BoundScripts {
             for command in &script.commands {
                 let place = || (script.name.clone(), command.line);
                 commands.push(match &command.kind {
+                    Kind::Rollback if dialect.begin.is_empty() => {
+                        let (file, line) = place();
+                        return Err(BindError::NoTransactions { file, line, words: "\\rollback".to_owned() });
+                    }
                     Kind::Sql(sql) => Some(all.bound(sql, *writes, protocol, dialect, place)?),
                     _ => None,
                 });

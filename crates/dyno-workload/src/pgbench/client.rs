@@ -2,29 +2,33 @@
 //! says what is to be sent. What comes of a failure stands in `outcome`.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use dyno_engine::clock;
 use dyno_engine::error::SessionError;
 use dyno_engine::request::Request;
 use dyno_engine::workload::{
-    Answer, Client, ClientIdentity, EndedTransaction, Reaction, Reply, StatementFailure, Step,
+    Answer, Client, ClientIdentity, EndedTransaction, Reaction, Reply, StatementFailure, StatementId, Step,
     TransactionStatus, TransactionType,
 };
 
 use dyno_wire::libpq_text;
 
 use super::debug::tell_value;
-use super::load::PgbenchShared;
+use super::load::{PgbenchShared, Told};
 use super::row_sink::RowSink;
 use super::sending::{Pipeline, Sent};
 use super::shell;
 use super::tally::{FailureKind, Tally};
 use crate::script::random::Prng;
 use crate::script::{
-    Command, Context, Kind, Language, Names, Operand, Program, Protocol, Value, Variables, shell_command,
-    sleep_us,
+    Command, Context, EvaluateError, Kind, Language, Names, Operand, Program, Protocol, Slot, Value,
+    Variables, shell_command, sleep_us,
 };
+
+/// How many turns of `\for` a transaction may have.
+const TURNS_MAX: u32 = 100_000;
 
 /// One client.
 pub(super) struct ScriptClient {
@@ -57,6 +61,10 @@ pub(super) struct ScriptClient {
     /// Whether a transaction block was open behind the last answer.
     status: TransactionStatus,
     pub(super) pipeline: Option<Pipeline>,
+    /// The turns of each `\for` that is under way: the number of the current one, and the last.
+    turns: Vec<(i64, i64)>,
+    /// Turns so far of the transaction.
+    turned: u32,
     pub(super) sent: Sent,
     pub(super) rows: RowSink,
     /// The command was begun before what it needs was prepared.
@@ -112,6 +120,8 @@ impl ScriptClient {
             copied: false,
             status: TransactionStatus::Idle,
             pipeline: None,
+            turns: Vec::new(),
+            turned: 0,
             sent: Sent::default(),
             rows: RowSink::default(),
             prepares_first: false,
@@ -156,6 +166,10 @@ impl ScriptClient {
                     }
                 }
                 Kind::EndPipeline => return self.end_pipeline(command, request),
+                Kind::Rollback => {
+                    request.execute(StatementId(0), &[]);
+                    return Ok(Step::Send);
+                }
                 kind => {
                     if let Some(next) = self.run_meta(kind, command, jumped, request)? {
                         self.finish_command();
@@ -202,9 +216,51 @@ impl ScriptClient {
                 self.sent.syncs.push(self.sent.commands.len() as u32);
                 request.sync();
             }
+            Kind::Once { slot, expression } => {
+                if !self.variables.is_set(*slot) {
+                    let value = self.evaluate(expression, command)?;
+                    self.variables.set(*slot, value);
+                }
+            }
+            Kind::SetElement { array, index, expression } => {
+                let index = self.integer(index, command)?;
+                let value = self.evaluate(expression, command)?;
+                let set = self.variables.set_element(*array, index, value);
+                set.map_err(|error| self.expression_failed(command, &error))?;
+            }
+            Kind::For { slot, from, to, end } => {
+                let range = (self.integer(from, command)?, self.integer(to, command)?);
+                self.turns.push(range);
+                self.variables.set(*slot, Value::Integer(range.0));
+                // Without a turn it ends there at once.
+                return Ok((range.0 > range.1).then_some(*end));
+            }
+            Kind::EndFor { slot, begin } => return self.next_turn(*slot, *begin, command),
             Kind::Endif | Kind::Sql(_) | Kind::Sleep { .. } | Kind::StartPipeline | Kind::EndPipeline => {}
+            Kind::Rollback => {}
         }
         Ok(None)
+    }
+
+    /// The innermost `\for`, which is at `begin`, has had a turn.
+    fn next_turn(&mut self, slot: Slot, begin: usize, command: &Command) -> Result<Option<usize>, Aborted> {
+        let Some((turn, _)) = self.turns.last_mut().filter(|(turn, last)| turn < last) else {
+            self.turns.pop();
+            return Ok(None);
+        };
+        *turn += 1;
+        self.variables.set(slot, Value::Integer(*turn));
+        self.turned += 1;
+        if self.turned > TURNS_MAX {
+            return Err(self.expression_failed(command, &EvaluateError::Turns(TURNS_MAX)));
+        }
+        Ok(Some(begin + 1))
+    }
+
+    fn integer(&mut self, program: &Program, at: &Command) -> Result<i64, Aborted> {
+        let Self { shared, variables, random, .. } = self;
+        let mut context = Context { variables, names: &shared.names, random, debug: &mut |_| () };
+        program.integer(&mut context).map_err(|error| self.expression_failed(at, &error))
     }
 
     #[inline]
@@ -215,7 +271,7 @@ impl ScriptClient {
         program.evaluate(&mut context).map_err(|error| self.expression_failed(at, &error))
     }
 
-    fn run_shell(&mut self, words: &[Operand], into: Option<crate::script::Slot>) -> Result<(), String> {
+    fn run_shell(&mut self, words: &[Operand], into: Option<Slot>) -> Result<(), String> {
         let names = &self.shared.names;
         self.text.clear();
         shell_command(words, &self.variables, names, &mut self.text).map_err(|error| error.to_string())?;
@@ -268,6 +324,9 @@ impl ScriptClient {
                 if self.pipeline.as_ref().is_some_and(|pipeline| pipeline.ended) {
                     self.pipeline = None;
                 }
+                if let Some(told) = self.shared.told {
+                    self.tell_script(told, answer);
+                }
             }
         }
         self.finish_command();
@@ -293,6 +352,19 @@ impl ScriptClient {
         }
         let stored = self.rows.store(language, &mut self.variables).map_err(str::to_owned);
         stored.map_err(|name| self.abort_storing("gset", query, &name))
+    }
+
+    /// Sets what the script of a workload file is told of each answer; a `\rollback` ends it.
+    fn tell_script(&mut self, told: Told, answer: &Answer) {
+        for (slot, count) in [(told.returned, answer.rows), (told.affected, answer.affected)] {
+            if let Some(slot) = slot {
+                self.variables.set(slot, Value::Integer(count.cast_signed()));
+            }
+        }
+        let commands = self.shared.scripts.get(self.script).map_or(&[][..], |script| &script.script.commands);
+        if matches!(commands.get(self.command), Some(Command { kind: Kind::Rollback, .. })) {
+            self.command = commands.len();
+        }
     }
 
     fn finish_command(&mut self) {
@@ -326,6 +398,9 @@ impl Client for ScriptClient {
         self.random_before = self.random;
         self.failure = None;
         self.restart();
+        if let Some(told) = self.shared.told {
+            self.tell_beginning(told);
+        }
         if self.shared.options.debug {
             let name = self.shared.scripts.get(self.script).map_or("", |script| &script.script.name);
             self.shared.console.info(&format!("client {} executing script \"{name}\"", self.identity.id));
@@ -416,6 +491,18 @@ impl ScriptClient {
     fn restart(&mut self) {
         (self.command, self.jumped, self.waits, self.pipeline) = (0, false, false, None);
         self.preparing = None;
+        self.turns.clear();
+        self.turned = 0;
+    }
+
+    /// Sets what the script of a workload file knows at its beginning.
+    fn tell_beginning(&mut self, told: Told) {
+        let clients = self.shared.clients_begun.load(Ordering::Relaxed);
+        for (slot, count) in [(told.returned, 0), (told.affected, 0), (told.clients, i64::from(clients))] {
+            if let Some(slot) = slot {
+                self.variables.set(slot, Value::Integer(count));
+            }
+        }
     }
 
     /// Chooses the next transaction's script, once.

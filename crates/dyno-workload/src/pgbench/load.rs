@@ -1,7 +1,7 @@
 //! The load of a pgbench run: its scripts, what all clients share, and what they count.
 
 use dyno_results::spec::Arrivals;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -16,7 +16,9 @@ use super::log::{LogEntry, LogError, LogOptions, TransactionLog};
 use super::tally::{Counts, Tally};
 use crate::script::random::Prng;
 use crate::script::seeds::{Seeds, choose};
-use crate::script::{Command, Gset, Kind, Language, Names, Protocol, Script, Value, Variables};
+use crate::script::{
+    Command, Counters, Gset, Kind, Language, Names, Protocol, Script, Slot, Value, Variables,
+};
 
 /// A script and how often it is chosen.
 #[derive(Debug, Clone)]
@@ -103,6 +105,19 @@ pub(super) struct PgbenchShared {
     threads: Vec<ThreadShare>,
     types: Vec<String>,
     pub(super) bound: BoundScripts,
+    /// What scripts of workload files are told; `None` for pgbench's.
+    pub(super) told: Option<Told>,
+    pub(super) clients_begun: AtomicU32,
+}
+
+/// The variables that a script of a workload file has of itself.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Told {
+    /// Rows that the last statement has returned, and changed.
+    pub(super) returned: Option<Slot>,
+    pub(super) affected: Option<Slot>,
+    /// How many there are.
+    pub(super) clients: Option<Slot>,
 }
 
 /// What the clients of one thread share. Only that thread takes the lock while the load runs, so it never waits; and it
@@ -144,7 +159,12 @@ impl PgbenchLoad {
         }
         let mut seeds = Seeds::new(options.random_seed);
         let clients = (0..options.clients).map(|_| seeds.client()).collect();
-        let variables = initial_variables(&options, &mut names, scale, &mut seeds);
+        let mut variables = initial_variables(&options, &mut names, scale, &mut seeds);
+        variables.share(Arc::new(numbers(&options, &names)));
+        let [returned, affected, clients_slot] =
+            ["returned", "affected", "clients"].map(|name| names.find(name));
+        let told = Told { returned, affected, clients: clients_slot };
+        let told = (options.language == Language::Workload).then_some(told);
         let threads = (0..options.threads)
             .map(|thread| {
                 let streams = seeds.thread();
@@ -174,6 +194,8 @@ impl PgbenchLoad {
             clients,
             threads,
             bound,
+            told,
+            clients_begun: AtomicU32::new(0),
         })))
     }
 
@@ -265,6 +287,13 @@ fn initial_variables(options: &LoadOptions, names: &mut Names, scale: i64, seeds
     variables
 }
 
+/// A counter goes on behind what `-D` says of its name.
+fn numbers(options: &LoadOptions, names: &Names) -> Counters {
+    let of = |name: &str| options.defines.iter().rev().find(|(defined, _)| defined == name);
+    let largest = |name: &str| of(name).and_then(|(_, value)| value.parse().ok()).unwrap_or(0);
+    Counters::new(names, largest)
+}
+
 impl PgbenchShared {
     /// `\gset` or `\aset` of an SQL command.
     pub(super) fn gset(&self, script: usize, command: usize) -> Option<&Gset> {
@@ -332,6 +361,7 @@ impl Workload for PgbenchLoad {
 
     fn client(&self, identity: ClientIdentity, _seed: u64) -> Box<dyn Client> {
         let shared = &self.0;
+        shared.clients_begun.fetch_max(identity.id.saturating_add(1), Ordering::Relaxed);
         let mut variables = shared.variables.clone();
         if let Some(slot) = shared.names.find("client_id").filter(|slot| !variables.is_set(*slot)) {
             variables.set(slot, Value::Integer(i64::from(identity.id)));

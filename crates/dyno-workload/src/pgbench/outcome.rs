@@ -274,6 +274,11 @@ fn meta_name(kind: &Kind) -> &'static str {
         Kind::StartPipeline => "startpipeline",
         Kind::SyncPipeline => "syncpipeline",
         Kind::EndPipeline => "endpipeline",
+        Kind::Once { .. } => "once",
+        Kind::SetElement { .. } => "set",
+        Kind::For { .. } => "for",
+        Kind::EndFor { .. } => "endfor",
+        Kind::Rollback => "rollback",
     }
 }
 

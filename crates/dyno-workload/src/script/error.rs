@@ -50,6 +50,10 @@ pub enum EvaluateError {
     PermuteSize,
     #[error("a text of {count} where 0 to {most} can be")]
     TextLength { count: i64, most: i64 },
+    #[error("an array has elements 1 to {most}, and none {index}")]
+    Element { index: i64, most: i64 },
+    #[error("more than {0} turns of \\for in a transaction")]
+    Turns(u32),
     #[error("choose is given {index}, and has 1 to {count}")]
     Choice { index: i64, count: u16 },
     #[error("\"{0}\" is no date such as 2024-02-29, and no time such as 2024-02-29 12:00:00")]

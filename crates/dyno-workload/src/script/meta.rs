@@ -57,6 +57,7 @@ impl<'r, 'a> Reader<'r, 'a> {
         let lower = name.text.to_ascii_lowercase();
         let kind = match lower.as_slice() {
             b"set" => self.set(name.text)?,
+            b"once" if self.is_of_workload() => self.once(name.text)?,
             b"if" => Kind::If { condition: self.condition(name.text)?, otherwise: 0 },
             b"elif" => Kind::Elif { condition: self.condition(name.text)?, otherwise: 0, end: 0 },
             known => return self.of_words(known, name),
@@ -103,10 +104,26 @@ impl<'r, 'a> Reader<'r, 'a> {
         Some(word)
     }
 
+    fn is_of_workload(&self) -> bool {
+        self.language == Language::Workload
+    }
+
+    fn once(&mut self, name: &[u8]) -> Result<Kind, ScriptError> {
+        match self.set(name)? {
+            Kind::Set { slot, expression } => Ok(Kind::Once { slot, expression }),
+            _ => Err(self.error(name, "no element can be set once", None, None, true)),
+        }
+    }
+
     fn set(&mut self, name: &[u8]) -> Result<Kind, ScriptError> {
         let Some(variable) = self.word() else {
             return Err(self.error(name, "missing argument", None, None, false));
         };
+        if self.is_of_workload()
+            && let Some(open) = variable.text.iter().position(|byte| *byte == b'[')
+        {
+            return self.set_element(name, variable, open);
+        }
         let slot = self.names.slot_of_bytes(variable.text);
         let expression = self.expression(name)?;
         let valid = names::is_valid_name(variable.text);
@@ -116,9 +133,57 @@ impl<'r, 'a> Reader<'r, 'a> {
         })
     }
 
+    /// `\set item[:i] …`: without blanks between the brackets.
+    fn set_element(&mut self, name: &[u8], word: Word<'a>, open: usize) -> Result<Kind, ScriptError> {
+        let (array, index) = word.text.split_at(open);
+        let (Some(index), true) = (index[1..].strip_suffix(b"]"), names::is_valid_name(array)) else {
+            let column = Some(word.offset - self.start);
+            return Err(self.error(
+                name,
+                "an element is written NAME[NUMBER], without blanks",
+                None,
+                column,
+                true,
+            ));
+        };
+        let index = self.part(name, Word { text: index, offset: word.offset + open + 1 })?;
+        let array = self.names.slot_of_bytes(array);
+        self.names.add_array(array);
+        Ok(Kind::SetElement { array, index, expression: self.expression(name)? })
+    }
+
+    /// An expression within a word.
+    fn part(&mut self, name: &[u8], word: Word<'a>) -> Result<Program, ScriptError> {
+        let mut source = Source::new(word.text);
+        let parsed = expression::parse(Lexer::new(&mut source, self.language), self.names);
+        parsed.map_err(|error| {
+            let column = (word.offset + error.offset).saturating_sub(1 + self.start);
+            self.error(name, error.message, error.more.as_deref(), Some(column), true)
+        })
+    }
+
+    /// `\for NAME FROM TO`: the ends are expressions without blanks.
+    fn for_each(&mut self, name: &[u8], words: &[Word<'a>]) -> Result<Kind, ScriptError> {
+        match words {
+            [variable, from, to] if names::is_valid_name(variable.text) => Ok(Kind::For {
+                slot: self.names.slot_of_bytes(variable.text),
+                from: self.part(name, *from)?,
+                to: self.part(name, *to)?,
+                end: 0,
+            }),
+            _ => Err(self.error(
+                name,
+                "\\for is written \\for NAME FROM TO, each without blanks",
+                None,
+                None,
+                true,
+            )),
+        }
+    }
+
     fn condition(&mut self, name: &[u8]) -> Result<Program, ScriptError> {
         let condition = self.expression(name)?;
-        Ok(if self.language == Language::Workload { condition.for_condition() } else { condition })
+        Ok(if self.is_of_workload() { condition.for_condition() } else { condition })
     }
 
     fn expression(&mut self, name: &[u8]) -> Result<Program, ScriptError> {
@@ -152,6 +217,12 @@ impl<'r, 'a> Reader<'r, 'a> {
             b"else" | b"endif" | b"startpipeline" | b"syncpipeline" | b"endpipeline" if !words.is_empty() => {
                 return refuse("unexpected argument");
             }
+            b"for" if self.is_of_workload() => self.for_each(name.text, &words)?,
+            b"endfor" | b"rollback" if self.is_of_workload() && !words.is_empty() => {
+                return refuse("unexpected argument");
+            }
+            b"endfor" if self.is_of_workload() => Kind::EndFor { slot: self.names.slot(""), begin: 0 },
+            b"rollback" if self.is_of_workload() => Kind::Rollback,
             b"else" => Kind::Else { end: 0 },
             b"endif" => Kind::Endif,
             b"startpipeline" => Kind::StartPipeline,

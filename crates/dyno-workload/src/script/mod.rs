@@ -4,6 +4,7 @@
 //! a client runs them without allocation. Pure: nothing here sends, waits or prints; messages are returned.
 
 pub mod builtin;
+mod counters;
 mod error;
 mod expression;
 mod hash;
@@ -22,6 +23,7 @@ mod undefined;
 mod value;
 mod variables;
 
+pub use counters::Counters;
 pub use dyno_results::spec::Protocol;
 pub use error::{EvaluateError, ScriptError};
 pub use expression::{Context, ExpressionError, Program, compile};
@@ -144,4 +146,28 @@ pub enum Kind {
     StartPipeline,
     SyncPipeline,
     EndPipeline,
+    /// Sets a variable that has no value yet: what a client keeps from one transaction to the next.
+    Once {
+        slot: Slot,
+        expression: Program,
+    },
+    SetElement {
+        array: Slot,
+        index: Program,
+        expression: Program,
+    },
+    /// Up to `end`, the index of the `\\endfor`, with each number of a range.
+    For {
+        slot: Slot,
+        from: Program,
+        to: Program,
+        end: usize,
+    },
+    EndFor {
+        slot: Slot,
+        /// The index of the `\\for`.
+        begin: usize,
+    },
+    /// The transaction ends here, and what it did is undone.
+    Rollback,
 }

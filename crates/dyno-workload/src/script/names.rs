@@ -19,6 +19,9 @@ impl Slot {
 pub struct Names {
     names: Vec<Name>,
     slots: HashMap<Box<[u8]>, Slot>,
+    /// Those of arrays, and the counters that clients share: of workload files alone.
+    arrays: Vec<Slot>,
+    counters: Vec<Box<str>>,
 }
 
 /// Scripts may be in any encoding, so that a name need not be UTF-8.
@@ -55,6 +58,34 @@ impl Names {
 
     pub fn find(&self, name: &str) -> Option<Slot> {
         self.slots.get(name.as_bytes()).copied()
+    }
+
+    /// From here on an element of it is one in SQL, too.
+    pub(super) fn add_array(&mut self, slot: Slot) {
+        if !self.arrays.contains(&slot) {
+            self.arrays.push(slot);
+        }
+    }
+
+    pub(super) fn is_array(&self, name: &[u8]) -> bool {
+        self.slots.get(name).is_some_and(|slot| self.arrays.contains(slot))
+    }
+
+    /// The place of a counter; a new one if it was not known.
+    pub(super) fn counter(&mut self, name: &[u8]) -> usize {
+        let name = String::from_utf8_lossy(name);
+        let known = self.counters.iter().position(|known| **known == name);
+        // A variable of its name says behind which number it begins.
+        self.slot(&name);
+        known.unwrap_or_else(|| {
+            self.counters.push(name.into());
+            self.counters.len() - 1
+        })
+    }
+
+    /// The counters of `next(NAME)`, by their places.
+    pub fn counters(&self) -> &[Box<str>] {
+        &self.counters
     }
 
     pub fn name(&self, slot: Slot) -> &str {

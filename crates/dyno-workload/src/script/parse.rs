@@ -4,7 +4,7 @@ use super::meta::{Meta, Reader};
 use super::source::Source;
 use super::sql::PARAMETERS_MAX;
 use super::statement::{Scanner, Stop};
-use super::{Command, Gset, Kind, Language, Names, Protocol, Script, ScriptError, Sql};
+use super::{Command, Gset, Kind, Language, Names, Protocol, Script, ScriptError, Sql, compile};
 
 /// How much of an SQL command's first line is kept, bytes.
 const FIRST_LINE_BYTES_MAX: usize = 127;
@@ -30,9 +30,17 @@ pub(super) fn parse_in(
     loop {
         let stretch = scanner.next(&mut source);
         if !stretch.text.is_empty() {
-            let sql = Sql::new(&stretch.text, mode, names)
+            let (sql, elements) = Sql::new(&stretch.text, mode, names)
                 .ok_or_else(|| too_many(&String::from_utf8_lossy(&stretch.text)))?;
             let (first_line, line) = (first_line(&stretch.text), source.line(stretch.offset));
+            // An element in SQL is a variable that is set just before.
+            for slot in elements {
+                let text = format!(":{}", String::from_utf8_lossy(names.bytes(slot)));
+                let expression = compile(&text, names)
+                    .map_err(|error| ScriptError(format!("{name}:{line}: {error}: {text}")))?;
+                let (first_line, kind) = (first_line.clone(), Kind::Set { slot, expression });
+                commands.push(Command { first_line, line, kind });
+            }
             commands.push(Command { first_line, line, kind: Kind::Sql(sql) });
         }
         match stretch.stop {
@@ -78,9 +86,11 @@ fn attach_gset(file: &str, line: u32, commands: &mut [Command], gset: Gset) -> R
     Err(ScriptError(format!("{file}:{line}: \\gset must follow an SQL command{last}")))
 }
 
-/// An `\if` without its end as yet.
+/// An `\if` or a `\for` without its end as yet.
 #[derive(Debug, Default)]
 struct Open {
+    /// The index of the `\for`.
+    turns: Option<usize>,
     /// The `\if` and the `\elif`s.
     conditions: Vec<usize>,
     otherwise: Option<usize>,
@@ -92,32 +102,47 @@ fn link(file: &str, commands: &mut [Command]) -> Result<(), ScriptError> {
     for index in 0..commands.len() {
         let refuse = |message: &str| Err(condition_error(file, index, message));
         match commands[index].kind {
-            Kind::If { .. } => open.push(Open { conditions: vec![index], otherwise: None }),
-            Kind::Elif { .. } => match open.last_mut() {
+            Kind::If { .. } => open.push(Open { conditions: vec![index], ..Open::default() }),
+            Kind::For { .. } => open.push(Open { turns: Some(index), ..Open::default() }),
+            Kind::EndFor { .. } => match open.pop().and_then(|open| open.turns) {
+                None => return refuse("\\endfor without matching \\for"),
+                Some(begin) => connect_turns(commands, begin, index),
+            },
+            Kind::Elif { .. } => match open.last_mut().filter(|open| open.turns.is_none()) {
                 None => return refuse("\\elif without matching \\if"),
                 Some(Open { otherwise: Some(_), .. }) => return refuse("\\elif after \\else"),
                 Some(branches) => branches.conditions.push(index),
             },
-            Kind::Else { .. } => match open.last_mut() {
+            Kind::Else { .. } => match open.last_mut().filter(|open| open.turns.is_none()) {
                 None => return refuse("\\else without matching \\if"),
                 Some(Open { otherwise: Some(_), .. }) => return refuse("\\else after \\else"),
                 Some(branches) => branches.otherwise = Some(index),
             },
-            Kind::Endif => match open.pop() {
+            Kind::Endif => match open.pop().filter(|open| open.turns.is_none()) {
                 None => return refuse("\\endif without matching \\if"),
                 Some(branches) => connect(commands, &branches, index),
             },
             _ => {}
         }
     }
-    if open.is_empty() {
-        return Ok(());
+    match open.last() {
+        None => Ok(()),
+        Some(Open { turns: Some(_), .. }) => {
+            Err(condition_error(file, commands.len(), "\\for without matching \\endfor"))
+        }
+        Some(_) => Err(condition_error(file, commands.len(), "\\if without matching \\endif")),
     }
-    Err(condition_error(file, commands.len(), "\\if without matching \\endif"))
 }
 
 fn condition_error(file: &str, index: usize, message: &str) -> ScriptError {
     ScriptError(format!("condition error in script \"{file}\" command {}: {message}", index + 1))
+}
+
+/// Has a `\for` and its `\endfor` know of each other.
+fn connect_turns(commands: &mut [Command], begin_index: usize, end_index: usize) {
+    let Kind::For { slot, end, .. } = &mut commands[begin_index].kind else { return };
+    *end = end_index;
+    commands[end_index].kind = Kind::EndFor { slot: *slot, begin: begin_index };
 }
 
 /// Fills in the jumps of an `\if` whose `\endif` is at `end_index`.

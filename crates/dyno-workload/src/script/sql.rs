@@ -32,9 +32,10 @@ pub struct Gset {
 pub(super) const PARAMETERS_MAX: usize = 255;
 
 impl Sql {
-    /// `None` if there are too many variables for parameters.
-    pub(super) fn new(text: &[u8], mode: Protocol, names: &mut Names) -> Option<Self> {
-        Self::of_pieces(cut(text, names), mode)
+    /// With the variables that stand for elements of arrays; `None` if there are too many variables for parameters.
+    pub(super) fn new(text: &[u8], mode: Protocol, names: &mut Names) -> Option<(Self, Vec<Slot>)> {
+        let (pieces, elements) = cut(text, names);
+        Some((Self::of_pieces(pieces, mode)?, elements))
     }
 
     /// The same of texts and variables side by side.
@@ -131,19 +132,26 @@ pub(super) fn write_quoted(value: &[u8], quote: Quote, out: &mut Vec<u8>) {
     out.push(sign);
 }
 
-/// Cuts a text at its variables: a single colon, and a name, wherever they stand, also between quotes.
-fn cut(text: &[u8], names: &mut Names) -> Vec<Operand> {
-    let mut pieces = Vec::new();
+/// Cuts a text at its variables: a single colon, and a name, wherever they stand, also between quotes. Behind the name of an array
+/// of the script there may be the number of an element.
+fn cut(text: &[u8], names: &mut Names) -> (Vec<Operand>, Vec<Slot>) {
+    let (mut pieces, mut elements) = (Vec::new(), Vec::new());
     // Up to here the text is in pieces, and up to there it has been looked at.
     let (mut done, mut at) = (0, 0);
     while let Some(colon) = text[at..].iter().position(|byte| *byte == b':').map(|found| at + found) {
         let behind = &text[colon + 1..];
         if behind.first().is_some_and(|byte| starts_name(*byte)) {
             let length = behind.iter().take_while(|byte| continues_name(**byte)).count();
+            let element = element_length(&behind[length..]).filter(|_| names.is_array(&behind[..length]));
+            let length = length + element.unwrap_or(0);
             if colon > done {
                 pieces.push(Operand::Text(text[done..colon].into()));
             }
-            pieces.push(Operand::Variable(names.slot_of_bytes(&behind[..length])));
+            let slot = names.slot_of_bytes(&behind[..length]);
+            pieces.push(Operand::Variable(slot));
+            if element.is_some() && !elements.contains(&slot) {
+                elements.push(slot);
+            }
             at = colon + 1 + length;
             done = at;
         } else {
@@ -154,7 +162,16 @@ fn cut(text: &[u8], names: &mut Names) -> Vec<Operand> {
     if done < text.len() {
         pieces.push(Operand::Text(text[done..].into()));
     }
-    pieces
+    (pieces, elements)
+}
+
+/// How long `[5]` or `[:i]` is at the beginning of a text.
+fn element_length(text: &[u8]) -> Option<usize> {
+    let number = text.strip_prefix(b"[")?;
+    let colon = usize::from(number.first() == Some(&b':'));
+    let length = number[colon..].iter().take_while(|byte| continues_name(**byte)).count();
+    let end = colon + length;
+    (length > 0 && number.get(end) == Some(&b']')).then_some(end + 2)
 }
 
 #[cfg(test)]
@@ -164,7 +181,7 @@ mod tests {
 
     fn extended(text: &str) -> (String, Vec<String>) {
         let mut names = Names::new();
-        let sql = Sql::new(text.as_bytes(), Protocol::Extended, &mut names).unwrap();
+        let sql = Sql::new(text.as_bytes(), Protocol::Extended, &mut names).unwrap().0;
         let parameters = sql.parameters.iter().map(|slot| names.name(*slot).to_owned());
         (String::from_utf8(sql.text.to_vec()).unwrap(), parameters.collect())
     }
@@ -179,7 +196,7 @@ mod tests {
     #[test]
     fn values_are_put_into_the_text() {
         let mut names = Names::new();
-        let sql = Sql::new(b"select :x, :y, ':x';", Protocol::Simple, &mut names).unwrap();
+        let sql = Sql::new(b"select :x, :y, ':x';", Protocol::Simple, &mut names).unwrap().0;
         let mut variables = Variables::new(&names);
         variables.set(names.slot("x"), Value::Double(0.25));
         let mut out = Vec::new();

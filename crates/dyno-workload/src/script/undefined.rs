@@ -3,8 +3,9 @@
 
 use super::{Kind, Names, Operand, Script, Slot, Sql};
 
-/// What every client begins with, whatever the script sets.
-pub(super) const SET_BY_PGBENCH: [&str; 4] = ["client_id", "scale", "random_seed", "default_seed"];
+/// What every client begins with, whatever the script sets: pgbench's, and those of workload files.
+pub(super) const SET_BY_PGBENCH: [&str; 7] =
+    ["client_id", "scale", "random_seed", "default_seed", "clients", "returned", "affected"];
 /// From this likeness on (Jaro-Winkler) a name may be meant.
 const LIKENESS_MIN: f64 = 0.8;
 
@@ -70,9 +71,14 @@ fn uses(kind: &Kind) -> Vec<(Slot, u32)> {
         | Kind::Elif { condition: read, .. } => read.reads().map(|slot| (slot, 0)).collect(),
         Kind::Sleep { amount, .. } => in_operands(std::slice::from_ref(amount)),
         Kind::SetShell { words, .. } | Kind::Shell { words } => in_operands(words),
+        Kind::Once { expression, .. } => expression.reads().map(|slot| (slot, 0)).collect(),
+        Kind::SetElement { index: one, expression: other, .. } | Kind::For { from: one, to: other, .. } => {
+            one.reads().chain(other.reads()).map(|slot| (slot, 0)).collect()
+        }
         Kind::Else { .. } | Kind::Endif | Kind::StartPipeline | Kind::SyncPipeline | Kind::EndPipeline => {
             Vec::new()
         }
+        Kind::EndFor { .. } | Kind::Rollback => Vec::new(),
     }
 }
 
@@ -91,6 +97,9 @@ pub(super) fn in_operands(operands: &[Operand]) -> Vec<(Slot, u32)> {
 pub(super) fn sets(kind: &Kind) -> Option<Slot> {
     match kind {
         Kind::Set { slot, .. } | Kind::SetShell { slot, .. } => Some(*slot),
+        Kind::Once { slot, .. } | Kind::SetElement { array: slot, .. } | Kind::For { slot, .. } => {
+            Some(*slot)
+        }
         _ => None,
     }
 }

@@ -1,9 +1,11 @@
 //! One client's variables: by slot unset, a value, or the spelling of one, which becomes a value when an expression asks for it.
 
+use std::sync::Arc;
+
 use dyno_engine::request::Value as Bound;
 
 use super::value::TextRange;
-use super::{EvaluateError, Names, Slot, Value};
+use super::{Counters, EvaluateError, Names, Slot, Value};
 use crate::c_numbers::{self, NumberError};
 
 /// One client's variables. Nothing is allocated by setting a variable once its text has been as long before.
@@ -12,7 +14,13 @@ pub struct Variables {
     cells: Vec<Cell>,
     /// The texts of the expression that is evaluated, or was last, one after the other.
     texts: Vec<u8>,
+    /// The elements of arrays, from the first one.
+    arrays: Vec<(Slot, Vec<Cell>)>,
+    counters: Arc<Counters>,
 }
+
+/// How many elements an array may have.
+const ELEMENTS_MAX: i64 = 1_024;
 
 #[derive(Debug, Clone, Default)]
 struct Cell {
@@ -38,7 +46,7 @@ enum Content {
 impl Variables {
     /// Unset variables for all names so far; later names are to be found nowhere.
     pub fn new(names: &Names) -> Self {
-        Self { cells: vec![Cell::default(); names.count()], texts: Vec::new() }
+        Self { cells: vec![Cell::default(); names.count()], ..Self::default() }
     }
 
     #[inline]
@@ -54,7 +62,7 @@ impl Variables {
 
     #[cold]
     fn set_range(&mut self, slot: Slot, range: TextRange) {
-        let Self { cells, texts } = self;
+        let Self { cells, texts, .. } = self;
         if let Some(cell) = cells.get_mut(slot.index()) {
             cell.fill(Content::Text, part(texts, range));
         }
@@ -109,6 +117,52 @@ impl Variables {
             .is_some_and(|cell| cell.content != Content::Value || cell.value.is_some())
     }
 
+    /// Sets an element of an array.
+    ///
+    /// # Errors
+    /// There can be no such element.
+    pub(crate) fn set_element(&mut self, array: Slot, index: i64, value: Value) -> Result<(), EvaluateError> {
+        let place = place(index)?;
+        let Self { arrays, texts, .. } = self;
+        let known = arrays.iter().position(|(slot, _)| *slot == array);
+        let at = known.unwrap_or_else(|| {
+            arrays.push((array, Vec::new()));
+            arrays.len() - 1
+        });
+        let cells = &mut arrays[at].1;
+        if cells.len() <= place {
+            cells.resize_with(place + 1, Cell::default);
+        }
+        match value {
+            Value::Text(range) => cells[place].fill(Content::Text, part(texts, range)),
+            value => (cells[place].value, cells[place].content) = (Some(value), Content::Value),
+        }
+        Ok(())
+    }
+
+    /// The value of an element.
+    pub(super) fn element(&mut self, array: Slot, index: i64, names: &Names) -> Result<Value, EvaluateError> {
+        let place = place(index)?;
+        let Self { arrays, texts, .. } = self;
+        let found = arrays.iter().find(|(slot, _)| *slot == array).and_then(|(_, cells)| cells.get(place));
+        match found {
+            Some(Cell { value: Some(value), .. }) => Ok(*value),
+            Some(Cell { content: Content::Text, text, .. }) => Ok(kept(texts, text)),
+            _ => Err(EvaluateError::Undefined(format!("{}[{index}]", names.name(array)).into())),
+        }
+    }
+
+    pub(crate) fn share(&mut self, counters: Arc<Counters>) {
+        self.counters = counters;
+    }
+
+    /// The next number of a counter.
+    pub(super) fn take_next(&self, counter: usize, names: &Names) -> Result<Value, EvaluateError> {
+        let undefined =
+            || EvaluateError::Undefined(names.counters().get(counter).cloned().unwrap_or_default());
+        self.counters.take(counter).map(Value::Integer).ok_or_else(undefined)
+    }
+
     /// The text of a value that an expression has had since the texts were last cleared: until the next is evaluated.
     #[must_use]
     pub fn text(&self, range: TextRange) -> &[u8] {
@@ -138,7 +192,7 @@ impl Variables {
     /// # Errors
     /// When the variable is unset, or its text is no value.
     pub fn value(&mut self, slot: Slot, names: &Names) -> Result<Value, EvaluateError> {
-        let Self { cells, texts } = self;
+        let Self { cells, texts, .. } = self;
         match cells.get_mut(slot.index()) {
             Some(Cell { value: Some(value), .. }) => Ok(*value),
             Some(cell) if cell.content == Content::Spelling => {
@@ -146,11 +200,7 @@ impl Variables {
                 cell.value = Some(value);
                 Ok(value)
             }
-            Some(Cell { content: Content::Text, text, .. }) => {
-                let from = texts.len() as u32;
-                texts.extend_from_slice(text);
-                Ok(Value::Text(TextRange { from, to: texts.len() as u32 }))
-            }
+            Some(Cell { content: Content::Text, text, .. }) => Ok(kept(texts, text)),
             _ => Err(EvaluateError::Undefined(names.name(slot).into())),
         }
     }
@@ -172,6 +222,20 @@ impl Cell {
         self.text.clear();
         self.text.extend_from_slice(text);
     }
+}
+
+/// Where an element stands.
+fn place(index: i64) -> Result<usize, EvaluateError> {
+    match (1..=ELEMENTS_MAX).contains(&index) {
+        true => Ok(index as usize - 1),
+        false => Err(EvaluateError::Element { index, most: ELEMENTS_MAX }),
+    }
+}
+
+fn kept(texts: &mut Vec<u8>, text: &[u8]) -> Value {
+    let from = texts.len() as u32;
+    texts.extend_from_slice(text);
+    Value::Text(TextRange { from, to: texts.len() as u32 })
 }
 
 fn part(texts: &[u8], range: TextRange) -> &[u8] {

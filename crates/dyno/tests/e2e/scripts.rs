@@ -114,3 +114,72 @@ fn what_is_no_value_is_refused_where_variables_are_values() {
     refused("\\startpipeline\nSELECT 1;\n\\endpipeline", &[], &["./q.sql:1: \\startpipeline", "PostgreSQL"]);
     refused("\\set a 1\nSELECT 1\\;SELECT :a;", &[], &["./q.sql:2: a message of several statements"]);
 }
+
+/// Inserts a key that is there where something is not as it should be.
+const ORDERS: &str = "\
+\\once home random(1, 1000000000)
+\\set id next(ord)
+\\set lines random(0, 3)
+\\for i 1 :lines
+\\set item[:i] :i * 10
+\\endfor
+BEGIN;
+INSERT INTO ord VALUES (:id, :home, :client_id);
+\\if :affected <> 1
+INSERT INTO ord VALUES (1, 0, 0);
+\\endif
+\\for i 1 :lines
+INSERT INTO line VALUES (:id, :i, :item[:i]);
+\\endfor
+SELECT n FROM line WHERE ord = :id;
+\\if :returned <> :lines or :clients <> 2
+INSERT INTO ord VALUES (1, 0, 0);
+\\elif :id % 5 = 0
+\\rollback
+\\endif
+END;
+";
+
+#[test]
+fn a_script_has_loops_arrays_shared_numbers_and_values_that_last() {
+    let home = Home::new();
+    home.file("orders.sql", ORDERS);
+    let target = target(&home, "own.db", "?journal_mode=wal&synchronous=off");
+    let file = rusqlite::Connection::open(home.path("own.db")).unwrap();
+    file.execute_batch(
+        "CREATE TABLE ord (id INTEGER PRIMARY KEY, home INTEGER, client INTEGER); \
+         CREATE TABLE line (ord INTEGER, n INTEGER, item INTEGER, PRIMARY KEY (ord, n));",
+    )
+    .unwrap();
+    let run = ["run", "./orders.sql", "--json", "--warm-up", "0", "--target", &target];
+    let load = ["--clients", "2", "--transactions", "30"];
+    let report = home.dyno(&[&run[..], &load].concat()).expect(0).report();
+    assert_eq!(report.stage()["errors"], serde_json::json!({}));
+    assert_ran(&report, 60);
+    let value = |sql: &str| file.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(value("SELECT count(*) FROM ord WHERE id BETWEEN 1 AND 60 AND id % 5 <> 0"), 48);
+    assert_eq!(value("SELECT count(*) FROM ord"), 48);
+    assert_eq!(
+        value("SELECT count(DISTINCT home) FROM ord"),
+        value("SELECT count(DISTINCT client) FROM ord")
+    );
+    assert_eq!(value("SELECT count(*) FROM line WHERE item <> 10 * n OR ord % 5 = 0"), 0);
+    assert!(value("SELECT count(*) FROM line") > 20);
+
+    home.file("orders.sql", "\\for i 1 1000000\n\\set a :i\n\\endfor\nSELECT :a;\n");
+    let ended = home.dyno(&[&run[..], &load].concat());
+    assert!(ended.err.contains("more than 100000 turns of \\for"), "{}", ended.err);
+    for (text, why) in [
+        ("\\for i 1 2\nSELECT 1;\n", "\\for without matching \\endfor"),
+        ("\\endfor\n", "\\endfor without matching \\for"),
+        ("\\for i 1 2\n\\if 1\n\\endfor\n\\endif\n", "\\endfor without matching \\for"),
+        ("\\for i 1 2\n\\else\n\\endfor\n", "\\else without matching \\if"),
+        ("\\for i 1\n\\endfor\n", "\\for NAME FROM TO"),
+        ("\\set item[1 5\n", "NAME[NUMBER], without blanks"),
+        ("\\set a :item[1]\n", "the variable :item has no value"),
+        ("\\rollback now\n", "unexpected argument"),
+    ] {
+        home.file("orders.sql", text);
+        home.dyno(&run).expect(1).says(&[why]);
+    }
+}

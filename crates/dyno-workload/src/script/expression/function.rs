@@ -26,6 +26,8 @@ pub(super) enum Function {
     },
     Text(TextFunction),
     Lazy(Lazy),
+    /// Of a counter that all clients share.
+    Next,
 }
 
 /// What evaluates only some of its arguments.
@@ -141,6 +143,7 @@ const OF_WORKLOADS: &[Named] = &[
     named("decimal", Arity::Exactly(2), Function::Text(TextFunction::Decimal)),
     named("date", Arity::Exactly(2), Function::Text(TextFunction::Date)),
     named("timestamp", Arity::Exactly(2), Function::Text(TextFunction::Timestamp)),
+    named("next", Arity::Exactly(1), Function::Next),
     named("choose", Arity::AtLeastTwo, Function::Lazy(Lazy::Choose)),
     named("pick", Arity::AtLeastOne, Function::Lazy(Lazy::Pick)),
     named("coalesce", Arity::AtLeastOne, Function::Lazy(Lazy::Coalesce)),

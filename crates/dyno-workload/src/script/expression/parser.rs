@@ -153,6 +153,14 @@ impl<'a> Parser<'_, '_, 'a> {
         let integer = |value| Operation::Push(Value::Integer(value));
         match token {
             Token::Constant(value) => self.operations.push(Operation::Push(value)),
+            Token::Variable(name) if self.lexer.is_at_element() => {
+                let array = self.names.slot_of_bytes(name);
+                let open = self.lexer.next()?;
+                self.expect(open, Token::OpenElement)?;
+                let close = self.expression(None)?;
+                self.expect(close, Token::CloseElement)?;
+                self.operations.push(Operation::Addition(Addition::Element(array)));
+            }
             Token::Variable(name) => self.operations.push(Operation::Load(self.names.slot_of_bytes(name))),
             Token::Text(text) => self.push_text(text),
             Token::Operator(Operator::ADD) => return self.expression(Some(Precedence::Sign)),
@@ -193,6 +201,13 @@ impl<'a> Parser<'_, '_, 'a> {
         };
         let open = self.lexer.next()?;
         self.expect(open, Token::Open)?;
+        if named.function == Function::Next {
+            let Token::Function(counter) = self.lexer.next()? else { return Err(self.syntax_error()) };
+            let counter = self.names.counter(counter);
+            self.operations.push(Operation::Addition(Addition::Next(counter)));
+            let close = self.lexer.next()?;
+            return self.expect(close, Token::Close);
+        }
         if let Function::Lazy(lazy) = named.function {
             return self.lazy(named, lazy);
         }
@@ -237,8 +252,8 @@ impl<'a> Parser<'_, '_, 'a> {
             Function::Binary(function) => Operation::Binary(function),
             Function::Ternary(function) => Operation::Ternary(function),
             Function::Text(function) => Operation::Addition(Addition::Apply(function, count as u8)),
-            // Compiled where its arguments are read.
-            Function::Lazy(_) => return Ok(()),
+            // Compiled where their arguments are read.
+            Function::Lazy(_) | Function::Next => return Ok(()),
             Function::Extremum { greatest } => {
                 Operation::Extremum { greatest, count: count.min(ARGUMENTS_MAX) as u8 }
             }

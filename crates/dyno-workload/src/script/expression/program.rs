@@ -60,6 +60,10 @@ pub(super) enum Addition {
     Coalesce(usize),
     /// A condition, which is no text.
     Condition,
+    /// Takes the number of an element.
+    Element(Slot),
+    /// The next number of a counter.
+    Next(usize),
 }
 
 /// What an expression is evaluated with: one client's variables and random numbers.
@@ -99,10 +103,11 @@ impl Program {
                 Operation::Extremum { count, .. } => height -= usize::from(*count) - 1,
                 Operation::Unary(_) | Operation::Logical => {}
                 Operation::TooManyArguments | Operation::VariableName(_) => {}
-                Operation::Addition(Addition::Text(..)) => height += 1,
+                Operation::Addition(Addition::Text(..) | Addition::Next(_)) => height += 1,
                 Operation::Addition(Addition::Apply(_, count)) => height -= usize::from(*count) - 1,
                 Operation::Addition(Addition::Select(_) | Addition::Coalesce(_)) => height -= 1,
-                Operation::Addition(Addition::Begin | Addition::Branch(_) | Addition::Condition) => {}
+                Operation::Addition(Addition::Begin | Addition::Branch(_)) => {}
+                Operation::Addition(Addition::Condition | Addition::Element(_)) => {}
             }
             depth = depth.max(height);
         }
@@ -112,6 +117,14 @@ impl Program {
     /// A program that fails when it has computed the value, because that is for a variable that cannot be.
     pub(in crate::script) fn for_invalid_variable(self, slot: Slot) -> Self {
         self.ending_with(Operation::VariableName(slot))
+    }
+
+    /// The expression's value, which is an integer.
+    ///
+    /// # Errors
+    /// See [`evaluate`](Self::evaluate); it is no number.
+    pub fn integer(&self, context: &mut Context<'_>) -> Result<i64, EvaluateError> {
+        self.evaluate(context).and_then(|value| evaluate::integer(value).map_err(|error| *error))
     }
 
     /// A program that fails where its value is a text.
@@ -128,7 +141,7 @@ impl Program {
     /// The variables that it reads, in the order of their places.
     pub(crate) fn reads(&self) -> impl Iterator<Item = Slot> {
         self.operations.iter().filter_map(|operation| match operation {
-            Operation::Load(slot) => Some(*slot),
+            Operation::Load(slot) | Operation::Addition(Addition::Element(slot)) => Some(*slot),
             _ => None,
         })
     }
@@ -246,6 +259,15 @@ impl Program {
             Addition::Branch(skip) => return Ok((top, next + skip)),
             Addition::Coalesce(skip) if stack[top - 1] != Value::Null => return Ok((top, next + skip)),
             Addition::Coalesce(_) => return Ok((top - 1, next)),
+            Addition::Element(array) => {
+                let index = evaluate::integer(stack[top - 1])?;
+                let element = context.variables.element(array, index, context.names);
+                stack[top - 1] = element.map_err(Box::new)?;
+            }
+            Addition::Next(counter) => {
+                stack[top] = context.variables.take_next(counter, context.names).map_err(Box::new)?;
+                return Ok((top + 1, next));
+            }
             Addition::Condition => text::check_condition(stack[top - 1])?,
         }
         Ok((top, next))

@@ -23,6 +23,9 @@ pub(super) enum Token<'a> {
     Open,
     Close,
     Comma,
+    /// Around the number of an element.
+    OpenElement,
+    CloseElement,
     Case,
     When,
     Then,
@@ -218,6 +221,8 @@ impl<'s, 'a> Lexer<'s, 'a> {
             (b'(', _) => (Token::Open, 1),
             (b')', _) => (Token::Close, 1),
             (b',', _) => (Token::Comma, 1),
+            (b'[', _) if self.language == Language::Workload => (Token::OpenElement, 1),
+            (b']', _) if self.language == Language::Workload => (Token::CloseElement, 1),
             _ => {
                 self.source.advance(1);
                 return Err(self.error("unexpected character", Some(self.source.since(start))));
@@ -225,6 +230,11 @@ impl<'s, 'a> Lexer<'s, 'a> {
         };
         self.source.advance(length);
         Ok(token)
+    }
+
+    /// Whether an element is what comes next.
+    pub(super) fn is_at_element(&self) -> bool {
+        self.language == Language::Workload && self.source.peek() == Some(b'[')
     }
 
     /// Takes the rest of the command. pgbench does so to show the whole of it with an error, and what is no token
