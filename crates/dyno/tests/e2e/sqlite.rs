@@ -206,7 +206,6 @@ fn postgresql_runs_beside_it() {
 fn what_cannot_be_run_on_is_told() {
     let home = Home::new();
     home.file("text.db", &"Dear Sir or Madam, this is no database. ".repeat(100));
-    home.file("mine.sql", "SELECT 1;");
     run(&home, &target(&home, "bank.db", ""), "tpcb/select-only --scale 1 --clients 1 --transactions 5");
     for (name, parameters, words, said) in [
         ("nowhere/at/all.db", "", "", &["could not be opened", "there is no directory", "nowhere/at"][..]),
@@ -221,7 +220,6 @@ fn what_cannot_be_run_on_is_told() {
             &["is only read (mode=ro), and the load writes"],
         ),
         ("bank.db", "?mode=ro", "tpcb/select-only --prepare", &["SQLITE_READONLY", "mode=ro"]),
-        ("bank.db", "", "./mine.sql", &["pgbench's language", "SQLite"]),
         ("bank.db", "", "--protocol extended", &["--protocol extended", "SQLite"]),
     ] {
         let words: Vec<&str> = words.split_whitespace().collect();
