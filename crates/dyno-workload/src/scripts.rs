@@ -30,6 +30,8 @@ pub struct SqlScript {
     defines: BTreeMap<String, String>,
     /// Those of them that no command uses.
     unused: Vec<String>,
+    /// It draws numbers that all clients share, by `next(NAME)`.
+    shares_numbers: bool,
 }
 
 /// Why a text is no script, or cannot be run as one.
@@ -121,7 +123,8 @@ impl SqlScript {
             return Err(SqlScriptError::Undefined { file: file(), undefined });
         }
         let unused = values.keys().filter(|name| names.find(name).is_none()).cloned().collect();
-        Ok(Self { name: file(), text: text.to_owned(), defines: values.clone(), unused })
+        let shares_numbers = !names.counters().is_empty();
+        Ok(Self { name: file(), text: text.to_owned(), defines: values.clone(), unused, shares_numbers })
     }
 
     /// `is_as_pgbench`: on a target that is sent what pgbench sends.
@@ -193,6 +196,18 @@ impl SqlScript {
         let mut names = Names::new();
         let script = parse_with_text(&self.name, &self.text, Protocol::Simple, &mut names, &self.defines);
         script.map(|script| script.commands).unwrap_or_default()
+    }
+
+    /// Why its clients cannot be of several generators.
+    pub(crate) fn undivided(&self) -> Option<&'static str> {
+        self.shares_numbers.then_some(
+            "a script with next(NAME) runs on one generator: no two of its clients draw the same number",
+        )
+    }
+
+    /// Whether it ends a transaction by `\rollback`.
+    pub(crate) fn rolls_back(&self) -> bool {
+        self.commands().iter().any(|command| matches!(command.kind, Kind::Rollback))
     }
 
     /// Whether it may change data, as far as its words tell: what a function does that it calls is not known.
@@ -275,6 +290,10 @@ impl SeriesLoad for ScriptLoad {
 
     fn workload(&self, sending: &Sending) -> Result<Arc<dyn Workload>, BenchmarkError> {
         Ok(Arc::new(load_of(&[(self.script.clone(), 1)], sending)?))
+    }
+
+    fn undivided(&self) -> Option<&'static str> {
+        self.script.undivided()
     }
 
     fn user_statements(&self) -> Vec<UserStatement> {

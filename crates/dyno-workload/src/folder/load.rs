@@ -78,6 +78,10 @@ impl SeriesLoad for FolderLoad {
         Ok(Arc::new(load))
     }
 
+    fn undivided(&self) -> Option<&'static str> {
+        self.scripts().ok()?.iter().find_map(|(script, _)| script.undivided())
+    }
+
     /// How many transactions of each part were acknowledged.
     fn acknowledged(&self) -> Value {
         let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);

@@ -55,9 +55,10 @@ impl Transaction {
         let (script, span) = script_of(file);
         let variants = variants(&script, texts);
         let mut only_reads = true;
+        let says_rows = file.adds.is_some() || file.removes.is_some();
         for file in [&script].into_iter().chain(variants.values()) {
             match texts.get(file) {
-                Some(text) => only_reads &= check(file, text, options, notes),
+                Some(text) => only_reads &= check((file, text), says_rows, options, notes),
                 None => notes.at(span.clone(), format!("there is no file `{file}` in the folder")),
             }
         }
@@ -117,8 +118,8 @@ fn check_name(name: &Spanned<String>, mut before: impl Iterator<Item = &'static 
     }
 }
 
-/// Looks whether a script can be run; whether it only reads.
-fn check(file: &str, text: &str, options: &Options, notes: &mut Notes<'_>) -> bool {
+/// Looks whether a script can be run, of a transaction that may say how many rows it adds and removes; whether it only reads.
+fn check((file, text): (&str, &str), says_rows: bool, options: &Options, notes: &mut Notes<'_>) -> bool {
     // Whatever the values are, the script is the same.
     let values = options.iter().map(|option| (option.name.to_owned(), "1".to_owned())).collect();
     let script = match SqlScript::new(file, text, &values) {
@@ -143,6 +144,10 @@ fn check(file: &str, text: &str, options: &Options, notes: &mut Notes<'_>) -> bo
     if let Some((command, line)) = script.shell_command() {
         let what = format!("\\{command} runs a program, which a workload of a folder cannot");
         notes.found.push(Mistake { file: file.to_owned(), place: Some((line as usize, 1)), what });
+    }
+    if says_rows && script.rolls_back() {
+        let what = "with \\rollback the number of rows is not that of each transaction: leave out `adds` and `removes`";
+        notes.found.push(Mistake::of_file(file, what));
     }
     if script.commands().len() > STATEMENTS_MAX {
         notes.found.push(Mistake::of_file(file, format!("a script has at most {STATEMENTS_MAX} commands")));

@@ -160,6 +160,15 @@ fn mistakes_in_the_file_are_told_with_their_places() {
 }
 
 #[test]
+fn what_may_roll_back_says_no_rows() {
+    let rolling = format!("BEGIN;\n{WRITE}\\if :id > 5\n\\rollback\n\\endif\nCOMMIT;\n");
+    let with = |text: &str| said(&[("workload.toml", text), ("read.sql", READ), ("write.sql", &rolling)]);
+    assert_eq!(with(&GOOD.replace("adds = { child = 1 }\n", "")), "nothing is wrong");
+    let refused = with(GOOD);
+    assert!(refused.contains("\\rollback") && refused.contains("`adds`"), "{refused}");
+}
+
+#[test]
 fn mistakes_in_scripts_are_told_with_their_lines() {
     let scripts = [
         "",

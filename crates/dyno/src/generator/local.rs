@@ -23,8 +23,8 @@ use super::{Connected, Effect, Generator, GeneratorError, LoadError, Observation
 use crate::failure::{Failure, TableOwner, of_statement};
 use crate::plan::{LoadSource, PhasePlan, Plan, StreamPlan, TargetSource};
 
-/// A driver has a load thread for each client, and it is not known yet how many there will be.
-const DRIVER_THREADS: u32 = 1024;
+/// A driver has a load thread for each client, and what the threads count is made before it is known how many clients there will be.
+const DRIVER_THREADS: u32 = 4096;
 
 /// What is known of a target whose scripts are sent.
 pub(crate) type Site = (Capabilities, Dialect);
@@ -181,6 +181,12 @@ impl LocalGenerator {
 
 impl Generator for LocalGenerator {
     fn connect(&self, stream: u32, clients: u32, stop: &AtomicBool) -> Result<Connected, GeneratorError> {
+        if matches!(self.route, Route::Driver(_)) && clients > DRIVER_THREADS {
+            let why = format!(
+                "{clients} clients: a driver has a thread for each client, and at most {DRIVER_THREADS}"
+            );
+            return Err(GeneratorError::other(&why));
+        }
         let stream = &self.streams[stream as usize];
         let mut own = stream.clients();
         let mut engine = match own.engine.take() {
