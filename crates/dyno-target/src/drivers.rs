@@ -3,6 +3,7 @@
 #[cfg(feature = "adbc")]
 use crate::adbc;
 use crate::inspect::{DriverKind, DriverTarget};
+use crate::product::Dialect;
 use crate::settings::{Environment, TargetError};
 use crate::{clickhouse, hive, sqlite};
 
@@ -20,6 +21,12 @@ static KINDS: &[&DriverKind] = &[
 /// Reads a target's name; `None` where it names nothing that has a driver.
 pub(crate) fn parse(text: &str, environment: &Environment) -> Option<Result<DriverTarget, TargetError>> {
     KINDS.iter().find_map(|kind| (kind.parse)(text, environment))
+}
+
+/// The dialects of the three products that most people have, by the names of their protocols in small letters.
+pub fn usual_dialects() -> [(&'static str, Dialect); 3] {
+    let of_wire = Dialect::of_wire;
+    [("postgresql", of_wire(false)), ("mysql", of_wire(true)), ("sqlite", sqlite::KIND.product.dialect)]
 }
 
 /// Whether a text begins as the name of a target does that has a driver.

@@ -29,7 +29,7 @@ mod tls;
 
 pub use capabilities::{Capabilities, ErrorCodes};
 pub use connection::Connection;
-pub use drivers::{examples as driver_examples, is_address as is_driver_address};
+pub use drivers::{examples as driver_examples, is_address as is_driver_address, usual_dialects};
 pub use dyno_wire::server_error::cause;
 pub use inspect::DriverTarget;
 pub use mysql::MySqlSettings;

@@ -20,6 +20,7 @@ use crate::script::{
     Command, Kind, Language, Names, Protocol, Script, ScriptError, Undefined, Variables, changing_name,
     parse_with_text, quoted_variable, undefined,
 };
+use crate::statements::statements;
 
 /// A script that was read from a file.
 #[derive(Debug, Clone)]
@@ -205,21 +206,44 @@ impl SqlScript {
         )
     }
 
-    /// Whether it ends a transaction by `\rollback`.
+    /// Whether it may end a transaction by taking it back.
     pub(crate) fn rolls_back(&self) -> bool {
+        let is_sql = |text: &String| {
+            let words: Vec<String> = text.split_whitespace().take(2).map(str::to_ascii_lowercase).collect();
+            let first = words.first().map_or("", |word| word.trim_end_matches(';'));
+            matches!(first, "rollback" | "abort") && words.get(1).is_none_or(|word| word != "to")
+        };
         self.commands().iter().any(|command| matches!(command.kind, Kind::Rollback))
+            || self.sent().iter().any(is_sql)
+    }
+
+    /// Whether it writes in a transaction for each statement, so that what it has written stays where a later one fails.
+    pub(crate) fn writes_in_steps(&self) -> bool {
+        let sent = self.sent();
+        let begins = |text: &String| {
+            let first = text.split_whitespace().next().unwrap_or_default().trim_end_matches(';');
+            ["begin", "start"].iter().any(|word| first.eq_ignore_ascii_case(word))
+        };
+        sent.len() > 1 && sent.iter().any(|text| !only_reads(text)) && !sent.first().is_some_and(begins)
+    }
+
+    /// The SQL of each command.
+    fn sent(&self) -> Vec<String> {
+        let mut names = Names::new();
+        let script = parse_with_text(&self.name, &self.text, Protocol::Simple, &mut names, &self.defines);
+        let commands = script.map(|script| script.commands).unwrap_or_default();
+        let sql = commands.iter().filter_map(|command| match &command.kind {
+            Kind::Sql(sql) => Some(sql.written(&names, &Variables::default())),
+            _ => None,
+        });
+        sql.flat_map(|text| statements(&text)).collect()
     }
 
     /// Whether it may change data, as far as its words tell: what a function does that it calls is not known.
     pub fn writes(&self) -> bool {
         let mut names = Names::new();
         let script = parse_with_text(&self.name, &self.text, Protocol::Simple, &mut names, &self.defines);
-        let Ok(script) = script else { return true };
-        let texts = script.commands.iter().filter_map(|command| match &command.kind {
-            Kind::Sql(sql) => Some(sql.written(&names, &Variables::default())),
-            _ => None,
-        });
-        texts.into_iter().any(|text| !only_reads(&text))
+        script.is_err() || self.sent().iter().any(|text| !only_reads(text))
     }
 
     /// What it sends, in this protocol.

@@ -2,7 +2,6 @@
 //! what the options say in the places that they are about.
 
 mod excerpt;
-mod folders;
 mod streams;
 mod targets;
 
@@ -18,12 +17,11 @@ use dyno_results::spec::{
 use dyno_workload::registry::{self, DataOptions, UnknownWorkload};
 use dyno_workload::scripts::SqlScript;
 
-pub(crate) use self::folders::{read_folders, refuse_taken, taken};
 pub(crate) use self::streams::{refuse_split_time, words};
 pub(crate) use self::targets::{split_name, targets_in_file};
 
 use self::excerpt::excerpt;
-use self::streams::HAVE_LOADS;
+pub(crate) use self::streams::HAVE_LOADS;
 use self::targets::{Named, What};
 use crate::failure::Failure;
 use crate::plan::{self, capabilities, data_of, nearest_field};
@@ -414,7 +412,7 @@ fn find(named: &str) -> Result<RunSpec, Failure> {
     }
 }
 
-fn of_workload(named: &str) -> RunSpec {
+pub(crate) fn of_workload(named: &str) -> RunSpec {
     let stream = StreamSpec { workload: Some(named.to_owned()), ..StreamSpec::default() };
     RunSpec {
         phases: vec![PhaseSpec { streams: vec![stream], ..PhaseSpec::default() }],
@@ -505,7 +503,7 @@ fn is_whole(named: &str) -> bool {
 }
 
 /// Whether a name is that of a file: one that there is, or that can be nothing else.
-fn is_file(named: &str) -> bool {
+pub(crate) fn is_file(named: &str) -> bool {
     named.ends_with(".toml") || Path::new(named).is_file()
 }
 

@@ -9,6 +9,7 @@ mod cli;
 mod command;
 mod failure;
 mod flags;
+mod folders;
 mod front_end;
 pub mod generator;
 mod help;
@@ -57,7 +58,7 @@ pub fn main_with(prepare: &PrepareGenerator) -> ExitCode {
         command::tell(&failure);
         return ExitCode::from(NOT_STARTED);
     }
-    if let Err(failure) = flags::read_folders(&words) {
+    if let Err(failure) = folders::read_folders(&words) {
         command::tell(&failure);
         return ExitCode::from(NOT_STARTED);
     }

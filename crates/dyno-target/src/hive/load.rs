@@ -5,6 +5,7 @@
 //! string is the one row of a table of VALUES, because a plan shows literals, but not the rows of such a table; and the session has
 //! it left out of the statement's text.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use dyno_engine::driver::{Batch, RowSink, Value};
@@ -15,6 +16,9 @@ use super::session::HiveSession;
 const REFUSED: &str = "no bulk load";
 /// Has the server leave long strings out of what it keeps and shows of the session's statements.
 const LEAVE_OUT: &str = r"SET spark.sql.redaction.string.regex=(?s)VALUES \('.{1000,}'\)";
+
+/// Escapes in lines, and what they stand for, both as they are written in SQL. The last one makes backslashes.
+const UNDONE: [(&str, &str); 4] = [(r"\\t", r"\t"), (r"\\n", r"\n"), (r"\\r", r"\r"), (r"\\s", r"\\")];
 
 /// Adds rows; returns how many. A statement adds all of its rows or fails.
 pub(super) fn load(
@@ -58,16 +62,21 @@ impl RowSink for Types {
 
 fn insert(table: &str, columns: &[(&str, &str)], lines: &str) -> String {
     let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+    let (lines, has_escapes) = one_by_one(lines.strip_suffix('\n').unwrap_or(lines));
     let mut sql = format!("INSERT INTO {table} ({}) SELECT ", names.join(", "));
     for (at, (_, kind)) in columns.iter().enumerate() {
         let before = if at == 0 { "" } else { ", " };
+        let mut value = format!(r"NULLIF(v[{at}], '\\N')");
+        for (escape, meant) in UNDONE.iter().filter(|_| has_escapes) {
+            value = format!("replace({value}, '{escape}', '{meant}')");
+        }
         // Writing into a string cannot fail.
-        let _ = write!(sql, r"{before}CAST(NULLIF(v[{at}], '\\N') AS {kind})");
+        let _ = write!(sql, "{before}CAST({value} AS {kind})");
     }
     sql.reserve(lines.len() + lines.len() / 16);
     sql += r" FROM (SELECT split(line, '\t') AS v FROM (SELECT explode(split(lines, '\n')) AS line FROM VALUES ('";
-    // No value has a tab, a line's end or a backslash.
-    for c in lines.trim_end_matches('\n').chars() {
+    // A value's tab, line's end or backslash is an escape.
+    for c in lines.chars() {
         match c {
             '\\' => sql += r"\\",
             '\'' => sql += r"\'",
@@ -75,6 +84,22 @@ fn insert(table: &str, columns: &[(&str, &str)], lines: &str) -> String {
         }
     }
     sql + "') AS batch (lines)) AS lines) AS fields"
+}
+
+/// Lines whose escapes can be undone one kind after the other: a backslash, `\\`, is `\s`, so that behind each one stands what it
+/// escapes. And whether there are any but `\N`.
+fn one_by_one(lines: &str) -> (Cow<'_, str>, bool) {
+    let mut pairs = lines.split('\\').skip(1);
+    if pairs.all(|behind| behind.starts_with('N')) {
+        return (Cow::Borrowed(lines), false);
+    }
+    let mut changed = String::with_capacity(lines.len());
+    let mut is_escaped = false;
+    for c in lines.chars() {
+        changed.push(if is_escaped && c == '\\' { 's' } else { c });
+        is_escaped = !is_escaped && c == '\\';
+    }
+    (Cow::Owned(changed), true)
 }
 
 #[cfg(test)]
@@ -88,6 +113,24 @@ mod tests {
             "INSERT INTO t (a, b) SELECT CAST(NULLIF(v[0], '\\\\N') AS int), CAST(NULLIF(v[1], '\\\\N') AS char(5)) \
              FROM (SELECT split(line, '\\t') AS v FROM (SELECT explode(split(lines, '\\n')) AS line \
              FROM VALUES ('1\tit\\'s\n2\t\\\\N') AS batch (lines)) AS lines) AS fields"
+        );
+    }
+
+    #[test]
+    fn escapes_are_undone_one_kind_after_the_other() {
+        assert_eq!(one_by_one("1\t\\N\n"), (Cow::Borrowed("1\t\\N\n"), false));
+        let (lines, has_escapes) = one_by_one(r"a\\\nb\tc\\t\N\\N");
+        assert_eq!((&*lines, has_escapes), (r"a\s\nb\tc\st\N\sN", true));
+        let undone = [(r"\t", "\t"), (r"\n", "\n"), (r"\r", "\r"), (r"\s", r"\")];
+        let undo =
+            |text: &str| undone.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
+        assert_eq!(undo(&one_by_one(r"a\\nb\n\\N\r").0), "a\\nb\n\\N\r");
+        let sql = insert("t", &[("a", "string")], "x\\\\y\n\n");
+        assert_eq!(
+            sql,
+            "INSERT INTO t (a) SELECT CAST(replace(replace(replace(replace(NULLIF(v[0], '\\\\N'), '\\\\t', '\\t'), '\\\\n', '\\n'), \
+             '\\\\r', '\\r'), '\\\\s', '\\\\') AS string) FROM (SELECT split(line, '\\t') AS v FROM (SELECT explode(split(lines, '\\n')) \
+             AS line FROM VALUES ('x\\\\sy\n') AS batch (lines)) AS lines) AS fields"
         );
     }
 }

@@ -104,11 +104,15 @@ impl<'a> Bulk<'a> {
     ) -> Result<(), JobError> {
         let room = usize::try_from(insert_bytes(connection, self.dialect)?).unwrap_or(PIECE_BYTES);
         let insert = format!("INSERT INTO {} ({}) VALUES ", table.name, table.column_list());
+        // One row at least, which the server may turn down: none would pass as the end.
+        let room = room.max(insert.len() + rows.rows.row_bytes_max());
         in_transaction(connection, context, |connection| {
             let mut sql = Vec::with_capacity(room);
             let (mut sent, mut taken) = (0, 0);
             loop {
                 sql.clear();
+                // A row that is longer than was said makes more room, which is for no others.
+                sql.shrink_to(room);
                 sql.extend_from_slice(insert.as_bytes());
                 let added = rows.fill(Form::Tuples { backslashes: self.dialect.backslashes }, &mut sql);
                 if added == 0 {

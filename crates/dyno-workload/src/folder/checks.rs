@@ -39,11 +39,12 @@ pub(super) enum Answer {
     Rows(Vec<Rows>),
 }
 
-/// The rows of an answer, in one order.
-type Rows = Vec<Vec<String>>;
+/// The rows of an answer, in one order; `None` is NULL.
+type Rows = Vec<Row>;
+type Row = Vec<Option<String>>;
 
 impl FolderCheck {
-    pub(super) fn compile(file: &CheckFile, notes: &mut Notes<'_>) -> Option<Self> {
+    pub(super) fn compile(file: &CheckFile, before: &[Self], notes: &mut Notes<'_>) -> Option<Self> {
         let query = match (&file.none, &file.equal, &file.unchanged) {
             (Some(query), None, None) => Query::None(one(query)),
             (None, Some([one_side, other]), None) => {
@@ -67,14 +68,17 @@ impl FolderCheck {
             }
         }
         let about = file.about.get_ref().clone();
-        let words = about.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-        let name = words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-");
+        let words = about.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        let name = words.map(str::to_lowercase).collect::<Vec<_>>().join("-");
+        if name.is_empty() || before.iter().any(|other| other.name == name) {
+            notes.at(file.about.span(), "the `about` of a check has words, and no other check has the same");
+        }
         Some(Self { name, about, query })
     }
 
     pub(super) fn read(&self, connection: &mut Connection) -> Result<Answer, QueryError> {
         if let Query::None(sql) = &self.query {
-            let count = format!("SELECT COUNT(*) FROM ({sql}) AS found");
+            let count = format!("SELECT COUNT(*) FROM ({sql}\n) AS found");
             return Ok(Answer::Count(connection.query_value(&count)?.unwrap_or(0)));
         }
         let rows = |sql: &String| rows(connection, sql);
@@ -101,14 +105,15 @@ impl FolderCheck {
                 Verdict::none(name, *found, detail)
             }
             (Query::Unchanged(_), Answer::Rows(before), Answer::Rows(after)) => {
-                compared(name, about, before.first(), after.first())
+                // The same query on the same server: its texts are the same.
+                compared(name, about, before.first().cloned(), after.first().cloned())
             }
             (Query::Equal { growth: false, .. }, _, Answer::Rows(after)) => {
-                compared(name, about, after.first(), after.get(1))
+                compared(name, about, after.first().map(plain_rows), after.get(1).map(plain_rows))
             }
             (Query::Equal { growth: true, .. }, Answer::Rows(before), Answer::Rows(after)) => {
                 let grown = |side: usize| growth(before.get(side)?, after.get(side)?);
-                compared(name, about, grown(0).as_ref(), grown(1).as_ref())
+                compared(name, about, grown(0), grown(1))
             }
             _ => Verdict::undecided(name, format!("{about}: it was asked otherwise before the load")),
         }
@@ -125,24 +130,37 @@ impl Query {
     }
 }
 
-/// A query without what stands behind it.
+/// A query without comments and without what stands behind it.
 fn one(sql: &str) -> String {
-    sql.trim().trim_end_matches(';').trim_end().to_owned()
+    match statements(sql).as_slice() {
+        [one] => one.trim_end_matches(';').trim_end().to_owned(),
+        _ => sql.to_owned(),
+    }
 }
 
 fn rows(connection: &mut Connection, sql: &str) -> Result<Rows, QueryError> {
     let answer = connection.query(sql)?;
     let row = |row: &dyno_target::connection::TextRow| {
-        row.iter().map(|(_, value)| value.map_or_else(|| "NULL".to_owned(), plain)).collect()
+        row.iter().map(|(_, value)| value.map(str::to_owned)).collect()
     };
     let mut rows: Rows = answer.iter().map(row).collect();
     rows.sort_unstable();
     Ok(rows)
 }
 
-/// A value as it is compared: a number by its value.
+/// Rows of two queries as they are compared: a number by its value, since its type may be another.
+fn plain_rows(rows: &Rows) -> Rows {
+    let row = |row: &Row| row.iter().map(|value| value.as_deref().map(plain)).collect();
+    let mut rows: Rows = rows.iter().map(row).collect();
+    rows.sort_unstable();
+    rows
+}
+
+/// What begins with a nought is a text, such as a postal code.
 fn plain(text: &str) -> String {
-    units(text).map_or_else(|| text.to_owned(), shown)
+    let digits = text.trim_start_matches('-');
+    let is_text = digits.starts_with('0') && digits.as_bytes().get(1).is_some_and(u8::is_ascii_digit);
+    units(text).filter(|_| !is_text).map_or_else(|| text.to_owned(), shown)
 }
 
 /// A number in units of the last place that is compared.
@@ -171,19 +189,20 @@ fn shown(units: i128) -> String {
 
 /// By key, how much more the last column is than it was; what has not changed is left out. `None` where it is no number.
 fn growth(before: &Rows, after: &Rows) -> Option<Rows> {
-    let mut sums: BTreeMap<&[String], i128> = BTreeMap::new();
+    let mut sums: BTreeMap<Row, i128> = BTreeMap::new();
     for (rows, sign) in [(before, -1), (after, 1)] {
         for row in rows {
             let (last, key) = row.split_last()?;
-            let value = if last == "NULL" { 0 } else { units(last)? };
+            let value = last.as_deref().map_or(Some(0), units)?;
+            let key = key.iter().map(|value| value.as_deref().map(plain)).collect();
             *sums.entry(key).or_default() += sign * value;
         }
     }
     let grown = sums.into_iter().filter(|(_, sum)| *sum != 0);
-    Some(grown.map(|(key, sum)| key.iter().cloned().chain([shown(sum)]).collect()).collect())
+    Some(grown.map(|(key, sum)| key.into_iter().chain([Some(shown(sum))]).collect()).collect())
 }
 
-fn compared(name: String, about: &str, expected: Option<&Rows>, found: Option<&Rows>) -> Verdict {
+fn compared(name: String, about: &str, expected: Option<Rows>, found: Option<Rows>) -> Verdict {
     let (Some(expected), Some(found)) = (expected, found) else {
         return Verdict::undecided(
             name,
@@ -194,10 +213,20 @@ fn compared(name: String, about: &str, expected: Option<&Rows>, found: Option<&R
         let rows = format!("{} rows", grouped(found.len()));
         return Verdict::new(name, true, rows.clone(), rows, about.to_owned());
     }
-    let missing = |of: &Rows, other: &Rows| -> Vec<String> {
-        of.iter().filter(|row| other.binary_search(row).is_err()).map(|row| row.join(" ")).collect()
+    // A row may occur several times.
+    let mut counts: BTreeMap<&Row, i64> = BTreeMap::new();
+    for (rows, sign) in [(&expected, 1), (&found, -1)] {
+        rows.iter().for_each(|row| *counts.entry(row).or_default() += sign);
+    }
+    let text = |row: &Row| {
+        let values: Vec<&str> = row.iter().map(|value| value.as_deref().unwrap_or("NULL")).collect();
+        values.join(" ")
     };
-    let (expected, found) = (missing(expected, found), missing(found, expected));
+    let missing = |sign: i64| -> Vec<String> {
+        let rows = counts.iter().filter(|(_, count)| **count * sign > 0);
+        rows.flat_map(|(row, count)| std::iter::repeat_n(text(row), count.unsigned_abs() as usize)).collect()
+    };
+    let (expected, found) = (missing(1), missing(-1));
     let detail = format!("{about}: {} rows differ", grouped(expected.len().max(found.len())));
     let some = |rows: &[String]| match rows {
         [] => "nothing".to_owned(),
@@ -215,7 +244,8 @@ mod tests {
     }
 
     fn answer(sides: &[&[&str]]) -> Answer {
-        let row = |row: &&str| row.split(' ').map(plain).collect();
+        let row =
+            |row: &&str| row.split(' ').map(|value| (value != "NULL").then(|| value.to_owned())).collect();
         Answer::Rows(sides.iter().map(|rows| rows.iter().map(row).collect()).collect())
     }
 
@@ -223,7 +253,10 @@ mod tests {
     fn numbers_are_compared_by_their_values() {
         assert_eq!(plain("12.30"), plain("12.3"));
         assert_eq!(plain("-0.10000000000000001"), "-0.1");
-        assert_eq!((plain("1e3").as_str(), plain("007").as_str()), ("1000", "7"));
+        assert_eq!(
+            (plain("1e3").as_str(), plain("007").as_str(), plain("0.50").as_str()),
+            ("1000", "007", "0.5")
+        );
         assert_eq!([plain("1.2.3"), plain("abc"), plain("")], ["1.2.3", "abc", ""]);
     }
 
@@ -246,7 +279,11 @@ mod tests {
         let unchanged = check(Query::Unchanged(String::new()));
         let before = answer(&[&["a 1"]]);
         assert_eq!(unchanged.judge(&before, &before).passed, Some(true));
-        assert_eq!(unchanged.judge(&before, &answer(&[&["a 2"]])).passed, Some(false));
+        for other in [&["a 2"][..], &["a 1.0"], &["a NULL"], &["a 1", "a 1"], &[]] {
+            assert_eq!(unchanged.judge(&before, &answer(&[other])).passed, Some(false), "{other:?}");
+        }
+        let twice = unchanged.judge(&before, &answer(&[&["a 1", "a 1"]]));
+        assert_eq!((twice.expected.as_deref(), twice.found.as_deref()), (Some("nothing"), Some("a 1")));
         let none = check(Query::None(String::new()));
         let verdict = |before, after| none.judge(&Answer::Count(before), &Answer::Count(after)).passed;
         assert_eq!([verdict(0, 0), verdict(3, 0), verdict(0, 1)], [Some(true), Some(true), Some(false)]);

@@ -78,10 +78,6 @@ impl SeriesLoad for FolderLoad {
         Ok(Arc::new(load))
     }
 
-    fn undivided(&self) -> Option<&'static str> {
-        self.scripts().ok()?.iter().find_map(|(script, _)| script.undivided())
-    }
-
     /// How many transactions of each part were acknowledged.
     fn acknowledged(&self) -> Value {
         let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
@@ -95,6 +91,11 @@ impl SeriesLoad for FolderLoad {
     }
 
     fn baseline(&self, connection: &mut Connection) -> Result<Option<Baseline>, BenchmarkError> {
+        let parts = &self.folder.mixes[self.place].parts;
+        let is_unknown = parts.iter().any(|(part, _)| self.changes.get(*part).is_none_or(Option::is_none));
+        if is_unknown && self.folder.checks.is_empty() {
+            return Ok(None);
+        }
         let before = Census::take(self.folder, connection)?;
         let (folder, place, changes) = (self.folder, self.place, Arc::clone(&self.changes));
         Ok(Some(Baseline::new(move |connection, target, done, acknowledged| {

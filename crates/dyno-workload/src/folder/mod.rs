@@ -17,7 +17,6 @@ mod transactions;
 mod verify;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use dyno_results::fnv1a;
@@ -110,14 +109,15 @@ impl Folder {
             mixes.push(Mix::compile(mix, &mixes, &transactions, &mut notes));
         }
         let usual = usual(&file, &mixes, is_whole, &mut notes);
-        let checks: Vec<FolderCheck> =
-            file.checks.iter().filter_map(|check| FolderCheck::compile(check, &mut notes)).collect();
+        let mut checks: Vec<FolderCheck> = Vec::new();
+        for check in &file.checks {
+            checks.extend(FolderCheck::compile(check, &checks, &mut notes));
+        }
         limits(&file, &mut notes);
         if !notes.found.is_empty() {
             return Err(Mistakes(notes.found));
         }
         let name: &'static str = name.to_owned().leak();
-        let short = short_name(name);
         let workloads = mixes.iter().map(|mix| &*format!("{name}/{}", mix.name).leak()).collect();
         Ok(Self {
             name,
@@ -142,7 +142,8 @@ impl Folder {
                 room: "make room or take fewer rows",
                 rights: "connect as a user who may make, fill, alter and drop tables in this database, and refer to them",
             },
-            marks: Marks { beginning: format!("dyno {short}/").leak(), format: FORMAT },
+            // Not the folder's name: it may be renamed.
+            marks: Marks { beginning: "dyno folder/", format: FORMAT },
             tables_hash: hash_of_tables(text),
         })
     }
@@ -161,15 +162,6 @@ pub(super) fn parse(text: &str) -> Result<WorkloadFile, Mistakes> {
         notes.at(error.span().unwrap_or_default(), format!("{message}{}", meant.unwrap_or_default()));
         Mistakes(notes.found)
     })
-}
-
-/// The last part of a path, by which the mark of its tables calls it: without blanks.
-fn short_name(name: &str) -> String {
-    let last = Path::new(name).file_name().map(|name| name.to_string_lossy().into_owned());
-    let last = last.unwrap_or_else(|| "workload".to_owned());
-    last.chars()
-        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' })
-        .collect()
 }
 
 fn usual(file: &WorkloadFile, mixes: &[Mix], is_whole: bool, notes: &mut Notes<'_>) -> Vec<usize> {
@@ -212,10 +204,14 @@ fn limits(file: &WorkloadFile, notes: &mut Notes<'_>) {
     }
 }
 
-/// What is said of the tables, however it is written.
+/// What is said of the tables and of how many rows they have, however it is written.
 fn hash_of_tables(text: &str) -> String {
     let said: toml::Table = text.parse().unwrap_or_default();
     let part = |name: &str| said.get(name).map(ToString::to_string).unwrap_or_default();
-    let bytes = [part("tables"), part("seed")].join("\n").into_bytes();
+    let options = said.get("options").and_then(toml::Value::as_table);
+    let default =
+        |(name, option): (&String, &toml::Value)| Some(format!("{name} {}", option.get("default")?));
+    let defaults: Vec<String> = options.into_iter().flatten().filter_map(default).collect();
+    let bytes = [part("tables"), part("seed"), defaults.join("\n")].join("\n").into_bytes();
     format!("{:016x}", fnv1a::mixed(fnv1a::START, bytes))
 }

@@ -57,6 +57,14 @@ impl Options {
                 let takes = "it takes small letters, digits and `_`, begins with a letter, and is not `row`";
                 notes.at(span.clone(), format!("`{name}` is no name for an option: {takes}"));
             }
+            if matches!(name.as_str(), "returned" | "affected" | "clients" | "client_id") {
+                notes.at(
+                    span.clone(),
+                    format!(
+                        "`{name}` is a variable that scripts have of themselves: call the option otherwise"
+                    ),
+                );
+            }
             let default = text_of(&option.default);
             let program = (default != "fit").then(|| {
                 compile(&default, option.default.span(), names, notes, |slot| slots.contains(&slot))

@@ -55,7 +55,9 @@ pub fn named(workload: &str) -> Option<Named> {
 /// # Errors
 /// A file cannot be read, is too large, or is not in the folder.
 pub fn read(folder: &Path) -> Result<BTreeMap<String, String>, Mistakes> {
-    let text = read_file(&folder.join(FILE)).map_err(|why| Mistake::of_file(FILE, why))?;
+    let whole = folder.join(FILE);
+    let text = check_within(folder, &whole, FILE).and_then(|()| read_file(&whole));
+    let text = text.map_err(|why| Mistake::of_file(FILE, why))?;
     let file = parse(&text)?;
     let mut notes = Notes { file: FILE, text: &text, found: Vec::new() };
     let mut files = BTreeMap::new();
@@ -98,26 +100,54 @@ fn read_within(folder: &Path, file: &str) -> Result<Option<String>, String> {
     if !whole.exists() {
         return Ok(None);
     }
+    check_within(folder, &whole, file)?;
+    read_file(&whole).map(Some)
+}
+
+/// A link may lead anywhere.
+fn check_within(folder: &Path, whole: &Path, file: &str) -> Result<(), String> {
     let canonical = |path: &Path| -> Result<PathBuf, String> {
         path.canonicalize().map_err(|error| format!("cannot read `{}`: {error}", path.display()))
     };
-    // A link may lead anywhere.
-    if !canonical(&whole)?.starts_with(canonical(folder)?) {
-        return Err(format!("`{file}` leads out of the folder"));
+    if canonical(whole)?.starts_with(canonical(folder)?) {
+        Ok(())
+    } else {
+        Err(format!("`{file}` leads out of the folder"))
     }
-    read_file(&whole).map(Some)
 }
 
 fn read_file(path: &Path) -> Result<String, String> {
     let failed = |error: std::io::Error| format!("cannot read `{}`: {error}", path.display());
-    let mut bytes = Vec::new();
-    let file = std::fs::File::open(path).map_err(failed)?;
-    if !file.metadata().map_err(failed)?.is_file() {
+    // To open a pipe would wait for somebody who writes into it.
+    if !std::fs::metadata(path).map_err(failed)?.is_file() {
         return Err(format!("`{}` is no file", path.display()));
     }
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(failed)?;
     file.take(FILE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() > FILE_BYTES_MAX {
         return Err(format!("`{}` is larger than {} KB", path.display(), FILE_BYTES_MAX / 1024));
     }
     String::from_utf8(bytes).map_err(|_| format!("`{}` is no text in UTF-8", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn the_file_of_the_workload_is_a_file_in_the_folder() {
+        let home = tempfile::tempdir().unwrap();
+        let shop = home.path().join("shop");
+        std::fs::create_dir(&shop).unwrap();
+        std::fs::write(home.path().join("other.toml"), "about = \"x\"\n").unwrap();
+        std::os::unix::fs::symlink("../other.toml", shop.join(FILE)).unwrap();
+        let said = read(&shop).unwrap_err().to_string();
+        assert_eq!(said, "workload.toml: `workload.toml` leads out of the folder");
+        std::fs::remove_file(shop.join(FILE)).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(shop.join(FILE)).unwrap();
+        let said = read(&shop).unwrap_err().to_string();
+        assert!(said.ends_with("/shop/workload.toml` is no file"), "{said}");
+    }
 }

@@ -4,7 +4,7 @@
 use std::fmt::Display;
 use std::sync::{Arc, OnceLock};
 
-use jiff::civil::Date;
+use jiff::civil::{Date, DateTime};
 
 use super::tables::{Column, Table};
 use crate::dataset::{Kind, RowWriter, Rows};
@@ -52,7 +52,8 @@ impl FolderRows {
         }
         let is_no = |what: &dyn Display| format!("{what} is no {}", shown(column.kind));
         match (column.kind, value) {
-            (_, Value::Null) => row.null(),
+            (_, Value::Null) if column.null => row.null(),
+            (_, Value::Null) => return Err("NULL, where null = true is not said".to_owned()),
             (Kind::Number | Kind::Integer, value) => {
                 let small = integer(value).and_then(|value| i32::try_from(value).ok());
                 row.integer(small.ok_or_else(|| is_no(&self.said(value)))?);
@@ -73,8 +74,13 @@ impl FolderRows {
                 let date: Date = text.parse().map_err(|_| is_no(&text))?;
                 row.date(days(date), &text);
             }
-            (Kind::Double | Kind::Date, value) => return Err(is_no(&self.said(value))),
-            (Kind::Timestamp | Kind::Text, value) => row.any_text(self.text_of(value)),
+            (Kind::Timestamp, Value::Text(range)) => {
+                let text = String::from_utf8_lossy(self.context.text(range));
+                let _: DateTime = text.parse().map_err(|_| is_no(&text))?;
+                row.any_text(text.as_bytes());
+            }
+            (Kind::Double | Kind::Date | Kind::Timestamp, value) => return Err(is_no(&self.said(value))),
+            (Kind::Text, value) => row.any_text(self.text_of(value)),
             (Kind::Char(length) | Kind::Varchar(length), value) => {
                 let text = self.text_of(value);
                 let length = usize::from(length);
@@ -153,6 +159,52 @@ fn shown(kind: Kind) -> &'static str {
         Kind::Double => "number",
         Kind::Decimal(..) => "decimal of so many digits",
         Kind::Date => "date such as 2024-02-29",
-        Kind::Timestamp | Kind::Text | Kind::Char(_) | Kind::Varchar(_) => "text",
+        Kind::Timestamp => "timestamp such as 2024-02-29 12:00:00",
+        Kind::Text | Kind::Char(_) | Kind::Varchar(_) => "text",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::Map;
+
+    use super::*;
+    use crate::dataset::rows::{Form, RowRange};
+    use crate::folder::{FILE, Folder};
+
+    /// A row of a column that is written so, or why there is none.
+    fn row(column: &str) -> Result<String, String> {
+        let text = format!(
+            "about = \"x\"\n[[tables]]\nname = \"t\"\nrows = 1\ncolumns = [{{ name = \"c\", {column} }}]\n\
+             [[transactions]]\nname = \"read\"\n"
+        );
+        let files = [(FILE, text.as_str()), ("read.sql", "SELECT c FROM t;\n")];
+        let files: BTreeMap<String, String> =
+            files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+        let folder: &'static Folder = Box::leak(Box::new(Folder::new("./t", &files).unwrap()));
+        let values = folder.options.values(&folder.names, &Map::new(), 1).unwrap();
+        let failed = Failed::default();
+        let rows = folder.rows_of(&folder.tables[0], &values, &failed);
+        let mut out = Vec::with_capacity(100_000);
+        RowRange { rows, next: 1, last: 1 }.fill(Form::Lines, &mut out);
+        match failed.get() {
+            Some(why) => Err(why.clone()),
+            None => Ok(String::from_utf8(out).unwrap()),
+        }
+    }
+
+    #[test]
+    fn what_a_column_does_not_take_is_told() {
+        let null = r#"type = "integer", value = "null""#;
+        assert_eq!(row(null).unwrap_err(), "t.c of row 1: NULL, where null = true is not said");
+        assert_eq!(row(&format!("{null}, null = true")).unwrap(), "\\N\n");
+        let time = |text: &str| row(&format!(r#"type = "timestamp", value = "{text}""#));
+        assert_eq!(time("'2024-02-29 12:00:00'").unwrap(), "2024-02-29 12:00:00\n");
+        for wrong in ["'2024-02-30 12:00:00'", "'soon'", "5"] {
+            let why = time(wrong).unwrap_err();
+            assert!(why.ends_with(" is no timestamp such as 2024-02-29 12:00:00"), "{why}");
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use dyno_results::format::grouped;
-use dyno_target::product::Dialect;
+use dyno_target::usual_dialects;
 
 use super::benchmark::{defines, rows_of};
 use super::options::shown;
@@ -33,7 +33,7 @@ pub fn check(name: &str, files: &BTreeMap<String, String>) -> Result<String, Mis
         let suits = if option.default == "fit" { ", here; else what suits the machine" } else { "" };
         let _ = writeln!(text, "--{} {}{suits}", option.long, shown(*value));
     }
-    for (dialect, sql) in Dialect::usual() {
+    for (dialect, sql) in usual_dialects() {
         let _ = writeln!(text, "\n{dialect}");
         for (table, count) in folder.tables.iter().zip(&rows) {
             let table = table.describe(&sql, &folder.tables, &rows, (*count, 0));

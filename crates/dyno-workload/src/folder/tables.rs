@@ -18,8 +18,12 @@ use crate::script::{self, Names, Program, RowContext, Slot, Value, column_seed};
 pub(super) const ROW: &str = "row";
 /// The longest name.
 const NAME_BYTES_MAX: usize = 48;
+/// The longest name of an index: PostgreSQL cuts what is longer than 63 bytes.
+const INDEX_NAME_BYTES_MAX: usize = 60;
+/// Names of databases' own tables begin so.
+const RESERVED_BEGINNINGS: [&str; 2] = ["pg_", "sqlite_"];
 /// Words that stand for something else where a name has to be.
-const RESERVED: [&str; 40] = [
+const RESERVED: [&str; 41] = [
     "all",
     "and",
     "as",
@@ -41,6 +45,7 @@ const RESERVED: [&str; 40] = [
     "in",
     "index",
     "insert",
+    "interval",
     "into",
     "key",
     "like",
@@ -84,7 +89,8 @@ pub(super) struct Table {
 pub(super) struct Column {
     pub name: String,
     pub kind: Kind,
-    null: bool,
+    /// It may be NULL.
+    pub null: bool,
     pub program: Program,
     pub seed: u64,
     /// The variable of a column that others read.
@@ -116,7 +122,63 @@ fn check_name(name: &Spanned<String>, what: &str, notes: &mut Notes<'_>) {
             name.span(),
             format!("`{text}` is a word of SQL: give the {what} another name, such as `{text}s`"),
         );
+    } else if let Some(beginning) = RESERVED_BEGINNINGS.iter().find(|it| text.starts_with(**it)) {
+        let own = format!("`{text}` begins with `{beginning}`, as a database's own names do");
+        notes.at(name.span(), format!("{own}: give the {what} another name"));
     }
+}
+
+/// Looks whether the indexes of a table get names of their own, that are not too long.
+fn check_indexes(file: &TableFile, before: &[Table], notes: &mut Notes<'_>) {
+    let texts = |columns: &[Spanned<String>]| -> Vec<String> {
+        columns.iter().map(|column| column.get_ref().clone()).collect()
+    };
+    let mut check = |columns: &[Spanned<String>], name: &String, taken: &[String]| {
+        let span = columns.first().map_or_else(|| file.name.span(), Spanned::span);
+        if name.len() > INDEX_NAME_BYTES_MAX {
+            let long = format!("an index would be called `{name}`, longer than {INDEX_NAME_BYTES_MAX} bytes");
+            notes.at(span, format!("{long}: give the table or a column a shorter name"));
+        } else if taken.contains(name) {
+            let second = format!("a second index would be called `{name}`");
+            notes.at(span, format!("{second}: leave it out, or give a column another name"));
+        }
+    };
+    // In some products all indexes share a space of names, and in others those of a table.
+    let of_others = before.iter().flat_map(|other| {
+        other.indexes.iter().map(move |(columns, _)| schema_index_name(&other.name, columns))
+    });
+    let mut taken: Vec<String> = of_others.collect();
+    let mut of_table: Vec<String> = Vec::new();
+    for IndexFile { columns, .. } in &file.indexes {
+        let names = texts(columns);
+        let name = schema_index_name(file.name.get_ref(), &names);
+        check(columns, &name, &taken);
+        taken.push(name);
+        of_table.push(table_index_name(&names));
+    }
+    // MySQL has an index for each foreign key, where no other begins with its columns.
+    let key = texts(&file.key);
+    for (at, ForeignKeyFile { columns, .. }) in file.foreign_keys.iter().enumerate() {
+        let names = texts(columns);
+        let has_index = key.starts_with(&names)
+            || file.indexes.iter().any(|index| texts(&index.columns).starts_with(&names))
+            || file.foreign_keys.iter().take(at).any(|other| texts(&other.columns) == names);
+        if !has_index {
+            let name = table_index_name(&names);
+            check(columns, &name, &of_table);
+            of_table.push(name);
+        }
+    }
+}
+
+/// The name of an index where those of all tables have names of their own.
+fn schema_index_name(table: &str, columns: &[String]) -> String {
+    format!("{table}_{}_idx", columns.join("_"))
+}
+
+/// That where those of each table have.
+fn table_index_name(columns: &[String]) -> String {
+    columns.join("_")
 }
 
 /// Compiles an expression whose variables are among those that `knows`.
@@ -228,6 +290,7 @@ impl Table {
         let key = names_of(&file.key, notes);
         let index = |IndexFile { columns, unique }: &IndexFile| (names_of(columns, notes), *unique);
         let indexes = file.indexes.iter().map(index).collect();
+        check_indexes(file, before, notes);
         let mut foreign_keys = Vec::new();
         for ForeignKeyFile { columns, table } in &file.foreign_keys {
             let own = names_of(columns, notes);
@@ -260,7 +323,8 @@ impl Table {
             return None;
         }
         let first = file.columns.first()?;
-        let is_numbered = first.value.as_ref().is_none_or(|value| value.get_ref().trim() == ":row");
+        let is_numbered = columns.first().is_some_and(Column::is_integer)
+            && first.value.as_ref().is_none_or(|value| value.get_ref().trim() == ":row");
         let row_bytes_max =
             columns.iter().map(|column| 8 + 2 * column.width()).sum::<usize>().min(ROW_BYTES_MAX);
         Some(Self { name, rows, columns, key, indexes, foreign_keys, is_numbered, row_bytes_max })
@@ -395,10 +459,11 @@ impl Table {
         let has_index = |columns: &[String]| {
             self.key.starts_with(columns) || self.indexes.iter().any(|(index, _)| index.starts_with(columns))
         };
-        let bare = self.foreign_keys.iter().filter(|_| dialect.foreign_key_index);
-        indexes.extend(
-            bare.filter(|key| !has_index(&key.columns)).map(|key| index(&(key.columns.clone(), false))),
-        );
+        let is_bare = |(at, key): &(usize, &Reference)| {
+            !has_index(&key.columns) && self.foreign_keys.iter().take(*at).all(|it| it.columns != key.columns)
+        };
+        let keys = self.foreign_keys.iter().enumerate().filter(|_| dialect.foreign_key_index);
+        indexes.extend(keys.filter(is_bare).map(|(_, key)| index(&(key.columns.clone(), false))));
         let foreign_key = |Reference { columns, table }: &Reference| {
             let parent = &tables[*table];
             let is_numbered = parent.is_numbered
@@ -422,12 +487,18 @@ impl Table {
     }
 
     fn index_name(&self, dialect: &Dialect, columns: &[String]) -> String {
-        let columns = columns.join("_");
-        if dialect.index_of_table { columns } else { format!("{}_{columns}_idx", self.name) }
+        match dialect.index_of_table {
+            true => table_index_name(columns),
+            false => schema_index_name(&self.name, columns),
+        }
     }
 }
 
 impl Column {
+    fn is_integer(&self) -> bool {
+        matches!(self.kind, Kind::Number | Kind::BigNumber | Kind::Integer | Kind::BigInteger)
+    }
+
     /// The longest text of a value, about.
     fn width(&self) -> usize {
         match self.kind {
@@ -444,4 +515,62 @@ pub(super) fn context(names: &Arc<Names>, seed: u64, options: &Options, values: 
     let mut context = RowContext::new(Arc::clone(names), seed);
     options.set(values, &mut context);
     context
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use crate::folder::{FILE, Folder};
+
+    #[test]
+    fn names_that_collide_or_are_a_databases_own_are_mistakes() {
+        let long = "x".repeat(40);
+        let text = format!(
+            r#"about = "x"
+[[tables]]
+name = "a"
+rows = 1
+indexes = [
+  {{ columns = ["b_c"] }},
+  {{ columns = ["b_c"] }},
+  {{ columns = ["{long}", "interval"] }},
+]
+columns = [
+  {{ name = "b_c", type = "integer", value = ":row" }},
+  {{ name = "pg_x", type = "integer", value = ":row" }},
+  {{ name = "interval", type = "integer", value = ":row" }},
+  {{ name = "{long}", type = "integer", value = ":row" }},
+]
+[[tables]]
+name = "a_b"
+rows = 1
+indexes = [{{ columns = ["c"] }}]
+columns = [{{ name = "c", type = "double", value = ":row" }}]
+[[tables]]
+name = "sqlite_x"
+rows = 1
+columns = [{{ name = "c", type = "text", value = ":row" }}]
+"#
+        );
+        let files = BTreeMap::from([(FILE.to_owned(), text.clone())]);
+        let said = Folder::new("./x", &files).unwrap_err().to_string();
+        for mistake in [
+            "workload.toml:12:12: `pg_x` begins with `pg_`, ",
+            "workload.toml:13:12: `interval` is a word of SQL: ",
+            "workload.toml:7:16: a second index would be called `a_b_c_idx`: ",
+            "workload.toml:19:25: a second index would be called `a_b_c_idx`: ",
+            "workload.toml:22:8: `sqlite_x` begins with `sqlite_`, ",
+        ] {
+            assert!(said.contains(mistake), "{mistake} in {said}");
+        }
+        // a_, _interval and _idx take 15 bytes.
+        assert!(!said.contains("longer than"), "{said}");
+        let longer = text.replace(&long, &"x".repeat(46));
+        let files = BTreeMap::from([(FILE.to_owned(), longer)]);
+        let said = Folder::new("./x", &files).unwrap_err().to_string();
+        let name = format!("`a_{}_interval_idx`", "x".repeat(46));
+        let long = format!("8:16: an index would be called {name}, longer than 60 bytes: ");
+        assert!(said.contains(&long), "{said}");
+    }
 }

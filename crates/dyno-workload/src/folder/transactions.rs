@@ -146,7 +146,17 @@ fn check((file, text): (&str, &str), says_rows: bool, options: &Options, notes: 
         notes.found.push(Mistake { file: file.to_owned(), place: Some((line as usize, 1)), what });
     }
     if says_rows && script.rolls_back() {
-        let what = "with \\rollback the number of rows is not that of each transaction: leave out `adds` and `removes`";
+        let what = "a script that may roll back has no one number of rows: leave out `adds` and `removes`";
+        notes.found.push(Mistake::of_file(file, what));
+    }
+    if says_rows && script.writes_in_steps() {
+        let what = "without BEGIN each statement is a transaction of its own, and where one fails, the rows of those before stay: begin \
+                    the script with BEGIN and end it with COMMIT, or leave out `adds` and `removes`";
+        notes.found.push(Mistake::of_file(file, what));
+    }
+    if script.undivided().is_some() {
+        let what = "next(NAME) begins anew with each start of the clients, whatever rows are there: in a workload of a folder number rows \
+                    by an identity, and read the number with RETURNING and \\gset";
         notes.found.push(Mistake::of_file(file, what));
     }
     if script.commands().len() > STATEMENTS_MAX {

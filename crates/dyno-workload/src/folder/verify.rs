@@ -74,13 +74,24 @@ impl Folder {
         let of = |(table, rows): (usize, &u64)| {
             let own = changes.iter().map(|changes| changes.as_ref().map(|rows| rows[table]));
             let own: Option<Vec<i64>> = own.collect();
-            match own {
+            match own.filter(|_| !self.removes_from(table)) {
                 Some(own) if own.iter().all(|rows| *rows == 0) => ExpectedRows::Exactly(*rows),
                 Some(own) if own.iter().all(|rows| *rows >= 0) => ExpectedRows::AtLeast(*rows),
                 _ => ExpectedRows::Any,
             }
         };
         made.iter().enumerate().map(of).collect()
+    }
+
+    /// Whether a transaction removes rows of a table, which then may be any.
+    fn removes_from(&self, table: usize) -> bool {
+        let removes = |transaction: &super::transactions::Transaction| match &transaction.effect {
+            Effect::Known(effects) => {
+                effects.iter().any(|(of, [_, removes])| *of == table && removes.is_some())
+            }
+            Effect::Unknown => false,
+        };
+        self.transactions.iter().any(removes)
     }
 
     /// Compares what is there with `before`, behind a load of which each part of the mix has so many acknowledged transactions.

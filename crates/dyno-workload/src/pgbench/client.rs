@@ -381,8 +381,12 @@ impl ScriptClient {
             return Err(self.abort("end of script reached with pipeline open"));
         }
         if self.status != TransactionStatus::Idle {
-            // It is counted all the same.
-            let Aborted { why } = self.abort("end of script reached without completing the last transaction");
+            let aborted = self.abort("end of script reached without completing the last transaction");
+            if self.shared.options.language == Language::Workload {
+                return Err(aborted);
+            }
+            // pgbench counts it all the same.
+            let Aborted { why } = aborted;
             self.gave_up = Some(why);
             self.shared.aborted(self.identity.thread);
             return Ok(Step::DoneAndAbort);

@@ -126,7 +126,8 @@ pub(super) struct Told {
 struct ThreadShare {
     state: Mutex<ThreadState>,
     /// By script.
-    tallies: Vec<Arc<Tally>>,
+    /// By script, made with the first client of the thread: a driver may have thousands of threads, and a script thousands of commands.
+    tallies: OnceLock<Vec<Arc<Tally>>>,
 }
 
 struct ThreadState {
@@ -161,22 +162,29 @@ impl PgbenchLoad {
         let clients = (0..options.clients).map(|_| seeds.client()).collect();
         let mut variables = initial_variables(&options, &mut names, scale, &mut seeds);
         variables.share(Arc::new(numbers(&options, &names)));
+        // A variable of the user's with such a name stays what it is.
+        let is_set = |slot: Slot| {
+            let commands = scripts.iter().flat_map(|script| &script.script.commands);
+            commands
+                .into_iter()
+                .any(|command| matches!(&command.kind, Kind::Set { slot: set, .. } if *set == slot))
+                || options.defines.iter().any(|(name, _)| names.find(name) == Some(slot))
+        };
         let [returned, affected, clients_slot] =
-            ["returned", "affected", "clients"].map(|name| names.find(name));
+            ["returned", "affected", "clients"].map(|name| names.find(name).filter(|slot| !is_set(*slot)));
         let told = Told { returned, affected, clients: clients_slot };
         let told = (options.language == Language::Workload).then_some(told);
         let threads = (0..options.threads)
             .map(|thread| {
                 let streams = seeds.thread();
                 let log = TransactionLog::open(&options, thread, streams.sampling)?;
-                let tally = |script: &WeightedScript| Arc::new(Tally::new(script.script.commands.len()));
                 Ok(ThreadShare {
                     state: Mutex::new(ThreadState {
                         script_random: streams.script,
                         throttle_random: streams.throttle,
                         log,
                     }),
-                    tallies: scripts.iter().map(tally).collect(),
+                    tallies: OnceLock::new(),
                 })
             })
             .collect::<Result<_, LogError>>()?;
@@ -203,7 +211,7 @@ impl PgbenchLoad {
     pub fn counts_by_script(&self) -> Vec<Counts> {
         let mut scripts = vec![Counts::default(); self.0.scripts.len()];
         for thread in &self.0.threads {
-            for (sum, tally) in scripts.iter_mut().zip(&thread.tallies) {
+            for (sum, tally) in scripts.iter_mut().zip(thread.tallies.get().into_iter().flatten()) {
                 sum.merge(&tally.read());
             }
         }
@@ -368,7 +376,11 @@ impl Workload for PgbenchLoad {
         }
         let random = shared.clients.get(identity.id as usize).copied().unwrap_or_else(|| Prng::seed(0));
         let tallies = shared.threads.get(identity.thread as usize);
-        let tallies = tallies.map(|share| share.tallies.clone()).unwrap_or_default();
+        let tally = |script: &WeightedScript| Arc::new(Tally::new(script.script.commands.len()));
+        let made = |share: &ThreadShare| {
+            share.tallies.get_or_init(|| shared.scripts.iter().map(tally).collect()).clone()
+        };
+        let tallies = tallies.map(made).unwrap_or_default();
         Box::new(ScriptClient::new(Arc::clone(shared), identity, variables, random, tallies))
     }
 }

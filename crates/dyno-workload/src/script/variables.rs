@@ -19,6 +19,8 @@ pub struct Variables {
     counters: Arc<Counters>,
 }
 
+/// How long the texts of an expression may be together: their places are of 32 bits.
+const TEXTS_BYTES_MAX: usize = 256 << 20;
 /// How many elements an array may have.
 const ELEMENTS_MAX: i64 = 1_024;
 
@@ -147,7 +149,7 @@ impl Variables {
         let found = arrays.iter().find(|(slot, _)| *slot == array).and_then(|(_, cells)| cells.get(place));
         match found {
             Some(Cell { value: Some(value), .. }) => Ok(*value),
-            Some(Cell { content: Content::Text, text, .. }) => Ok(kept(texts, text)),
+            Some(Cell { content: Content::Text, text, .. }) => kept(texts, text),
             _ => Err(EvaluateError::Undefined(format!("{}[{index}]", names.name(array)).into())),
         }
     }
@@ -174,11 +176,19 @@ impl Variables {
         self.texts.clear();
     }
 
+    /// Whether there is room for another text of the expression that is evaluated.
+    ///
+    /// # Errors
+    /// Those that it has had are too long.
+    pub(super) fn check_texts(&self) -> Result<(), EvaluateError> {
+        has_room(self.texts.len())
+    }
+
     /// Keeps a text of the expression that is evaluated, which `write` appends.
     pub(super) fn keep_text(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Value {
-        let from = self.texts.len() as u32;
+        let from = end(&self.texts);
         write(&mut self.texts);
-        Value::Text(TextRange { from, to: self.texts.len() as u32 })
+        Value::Text(TextRange { from, to: end(&self.texts) })
     }
 
     /// The variable's value, unless it is unset or a text of which nobody has asked for the value.
@@ -200,7 +210,7 @@ impl Variables {
                 cell.value = Some(value);
                 Ok(value)
             }
-            Some(Cell { content: Content::Text, text, .. }) => Ok(kept(texts, text)),
+            Some(Cell { content: Content::Text, text, .. }) => kept(texts, text),
             _ => Err(EvaluateError::Undefined(names.name(slot).into())),
         }
     }
@@ -232,27 +242,45 @@ fn place(index: i64) -> Result<usize, EvaluateError> {
     }
 }
 
-fn kept(texts: &mut Vec<u8>, text: &[u8]) -> Value {
-    let from = texts.len() as u32;
+fn kept(texts: &mut Vec<u8>, text: &[u8]) -> Result<Value, EvaluateError> {
+    has_room(texts.len().saturating_add(text.len()))?;
+    let from = end(texts);
     texts.extend_from_slice(text);
-    Value::Text(TextRange { from, to: texts.len() as u32 })
+    Ok(Value::Text(TextRange { from, to: end(texts) }))
+}
+
+fn has_room(bytes: usize) -> Result<(), EvaluateError> {
+    match bytes <= TEXTS_BYTES_MAX {
+        true => Ok(()),
+        false => Err(EvaluateError::TextLength {
+            count: i64::try_from(bytes).unwrap_or(i64::MAX),
+            most: TEXTS_BYTES_MAX as i64,
+        }),
+    }
+}
+
+/// Where the next text begins.
+fn end(texts: &[u8]) -> u32 {
+    u32::try_from(texts.len()).unwrap_or(u32::MAX)
 }
 
 fn part(texts: &[u8], range: TextRange) -> &[u8] {
     texts.get(range.from as usize..range.to as usize).unwrap_or_default()
 }
 
-/// The number that is written so: `-5`, `0.25`, and neither `007` nor `1e3`.
+/// The number that is written so: `-5`, `0.25`, and neither `007` nor `1e3`. A double holds no more than 15 digits of any decimal.
 fn number(text: &[u8]) -> Option<Bound<'static>> {
+    const DIGITS_MAX: usize = 15;
     let text = str::from_utf8(text).ok()?;
     let digits = text.strip_prefix('-').unwrap_or(text);
     let (whole, behind) = digits.split_once('.').unwrap_or((digits, "0"));
     let are_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let is_canonical = are_digits(whole) && are_digits(behind) && (whole == "0" || !whole.starts_with('0'));
+    let significant = digits.bytes().filter(u8::is_ascii_digit).skip_while(|digit| *digit == b'0').count();
     match is_canonical && text != "-0" {
         true if whole.len() == digits.len() => text.parse().ok().map(Bound::Integer),
-        true => text.parse().ok().map(Bound::Double),
-        false => None,
+        true if significant <= DIGITS_MAX => text.parse().ok().map(Bound::Double),
+        _ => None,
     }
 }
 
@@ -312,6 +340,17 @@ mod tests {
         }
         for text in ["", "o", "truex", " ", "99999999999999999999", "1 ", "nul", "1.5 "] {
             assert!(value_of(text.as_bytes(), "x").is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_decimal_keeps_its_digits() {
+        assert!(matches!(number(b"-5"), Some(Bound::Integer(-5))));
+        for text in ["0.25", "-1.5", "1234567890123.45", "0.000123456789012345"] {
+            assert!(matches!(number(text.as_bytes()), Some(Bound::Double(_))), "{text}");
+        }
+        for text in ["12345678901234.56", "0.1234567890123456", "007", "1e3", "-0", "1."] {
+            assert!(number(text.as_bytes()).is_none(), "{text}");
         }
     }
 

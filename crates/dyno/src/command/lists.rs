@@ -12,6 +12,7 @@ use crate::DONE;
 use crate::cli::{ListArguments, TargetsArguments, WorkloadsArguments, WorkloadsCommand};
 use crate::failure::Failure;
 use crate::flags::{self, BUILT_IN};
+use crate::folders;
 use crate::plan;
 
 pub(crate) fn workloads(arguments: &WorkloadsArguments) -> Result<u8, Failure> {
@@ -41,9 +42,9 @@ fn check(folder: &str) -> Result<u8, Failure> {
     };
     let wrong = |mistakes: Mistakes| plan::wrong_folder(&folder, &mistakes);
     let files = folder::read(Path::new(&folder)).map_err(wrong)?;
-    let taken = flags::taken();
+    let taken = folders::taken();
     folder::register(&folder, &files).map_err(wrong)?;
-    flags::refuse_taken(&folder, &taken)?;
+    folders::refuse_taken(&folder, &taken)?;
     print(&folder::check(&folder, &files).map_err(wrong)?)?;
     Ok(DONE)
 }

@@ -14,7 +14,7 @@ use crate::plan::{check_name, is_name_like, nearest_field};
 /// The hidden option as which a load for one system is read: its name, the option and the value.
 const LOAD_ON: &str = "--load-on";
 /// The commands that take loads.
-pub(super) const HAVE_LOADS: [&str; 2] = ["run", "plan"];
+pub(crate) const HAVE_LOADS: [&str; 2] = ["run", "plan"];
 /// What is said of a stream beside its load.
 const OF_STREAM: [&str; 6] = ["protocol", "connections", "max-tries", "time-limit", "answers", "plans"];
 /// Gives a variable its value, and may stand there for several.

@@ -81,7 +81,7 @@ fn the_help_has_the_options_and_mistakes_have_their_places() {
         &path,
         text.replace(
             "[options.articles]",
-            "[options.clients]
+            "[options.duration]
 about = \"x\"
 default = 1
 
@@ -89,7 +89,7 @@ default = 1
         ),
     )
     .unwrap();
-    home.dyno(&["run", "./shop"]).expect(1).says(&["`clients` is one of `dyno run` already"]);
+    home.dyno(&["run", "./shop"]).expect(1).says(&["`duration` is one of `dyno run` already"]);
     fs::write(&path, text).unwrap();
     home.dyno(&["run", "./shop", "--scale", "5", "--target", &target(&home, "x.db", "")])
         .expect(1)

@@ -35,30 +35,31 @@ pub(in crate::adbc) static PRODUCT: Product = Product {
     ran: Some("1.5"),
 };
 
-/// A name stands for what it does in the database and the schema that a session begins in.
+/// A name stands for what it does in the database and the schema that a session begins in. It is the same in any case, and asked for
+/// in small letters.
 static CATALOG: Catalog = Catalog {
     tables: "SELECT table_name, 1, comment FROM duckdb_tables() \
-             WHERE table_name {names} AND database_name = current_database() AND schema_name = current_schema() \
+             WHERE lower(table_name) {names} AND database_name = current_database() AND schema_name = current_schema() \
              UNION ALL SELECT view_name, 0, comment FROM duckdb_views() \
-             WHERE view_name {names} AND database_name = current_database() AND schema_name = current_schema()",
+             WHERE lower(view_name) {names} AND database_name = current_database() AND schema_name = current_schema()",
     // TEXT is VARCHAR here.
     columns: "SELECT c.table_name, c.column_name, \
                      CASE c.data_type WHEN 'VARCHAR' THEN 'VARCHAR (TEXT)' ELSE c.data_type END, \
                      CASE WHEN list_contains(k.constraint_column_names, c.column_name) THEN 1 ELSE 0 END \
               FROM duckdb_columns() c LEFT JOIN duckdb_constraints() k \
                    ON k.table_oid = c.table_oid AND k.database_oid = c.database_oid AND k.constraint_type = 'PRIMARY KEY' \
-              WHERE c.table_name {names} AND c.database_name = current_database() AND c.schema_name = current_schema() \
+              WHERE lower(c.table_name) {names} AND c.database_name = current_database() AND c.schema_name = current_schema() \
               ORDER BY c.table_name, c.column_index",
     indexes: "SELECT table_name, index_name, \
                      trim(split_part(trim(expressions, '[]'), ',', 1), ' \"''') \
               FROM duckdb_indexes() \
-              WHERE table_name {names} AND database_name = current_database() AND schema_name = current_schema() \
+              WHERE lower(table_name) {names} AND database_name = current_database() AND schema_name = current_schema() \
               UNION ALL SELECT table_name, constraint_name, constraint_column_names[1] FROM duckdb_constraints() \
-              WHERE constraint_type IN ('PRIMARY KEY', 'UNIQUE') AND table_name {names} \
+              WHERE constraint_type IN ('PRIMARY KEY', 'UNIQUE') AND lower(table_name) {names} \
                     AND database_name = current_database() AND schema_name = current_schema()",
     unique_keys: Some(
         "SELECT table_name, constraint_index::VARCHAR, unnest(constraint_column_names) FROM duckdb_constraints() k \
-         WHERE constraint_type IN ('PRIMARY KEY', 'UNIQUE') AND table_name {names} \
+         WHERE constraint_type IN ('PRIMARY KEY', 'UNIQUE') AND lower(table_name) {names} \
                AND database_name = current_database() AND schema_name = current_schema() \
                AND NOT EXISTS (SELECT 1 FROM duckdb_columns() c \
                                WHERE c.table_oid = k.table_oid AND c.database_oid = k.database_oid \
@@ -66,7 +67,7 @@ static CATALOG: Catalog = Catalog {
                                      AND (c.is_nullable OR c.data_type = 'VARCHAR'))",
     ),
     foreign_keys: "SELECT table_name, constraint_column_names[1], referenced_table FROM duckdb_constraints() \
-                   WHERE constraint_type = 'FOREIGN KEY' AND table_name {names} \
+                   WHERE constraint_type = 'FOREIGN KEY' AND lower(table_name) {names} \
                          AND database_name = current_database() AND schema_name = current_schema()",
     // No bytes: blocks are shared between columns, and an index's are not told.
     ..Catalog::NONE

@@ -186,12 +186,6 @@ impl Dialect {
         if mysql { Self::MYSQL } else { Self::POSTGRESQL }
     }
 
-    /// The dialects of the three products that most people have, by the names of their protocols in small letters.
-    pub fn usual() -> [(&'static str, Self); 3] {
-        let sqlite = crate::sqlite::KIND.product.dialect;
-        [("postgresql", Self::POSTGRESQL), ("mysql", Self::MYSQL), ("sqlite", sqlite)]
-    }
-
     /// Whether the primary key is better made of the loaded rows. PostgreSQL builds the key of a full table faster than
     /// it fills one along with the rows. On MySQL the key is the table, and relatives of PostgreSQL want to know it
     /// beforehand, to place the rows.

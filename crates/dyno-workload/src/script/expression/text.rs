@@ -53,6 +53,7 @@ pub(super) fn apply(
     random: &mut Prng,
 ) -> Evaluated {
     use TextFunction as F;
+    variables.check_texts().map_err(Box::new)?;
     match (function, arguments) {
         (F::NullIf, [value, other]) => Ok(match compare(Number::Equal, *value, *other, variables, random)? {
             Value::Boolean(true) => Value::Null,
@@ -62,7 +63,7 @@ pub(super) fn apply(
         (F::Compare(number), [left, right]) => compare(number, *left, *right, variables, random),
         (F::Concatenate, [left, right]) => {
             let pieces = [*left, *right];
-            Ok(variables.keep_text(|out| pieces.into_iter().for_each(|piece| append(piece, out))))
+            limited(variables.keep_text(|out| pieces.into_iter().for_each(|piece| append(piece, out))))
         }
         (F::Random, [low, high]) => {
             let (low, high) = (length(*low)?, length(*high)?);
@@ -78,7 +79,7 @@ pub(super) fn apply(
         }
         (F::Words, [count]) => {
             let count = length(*count)?;
-            Ok(variables.keep_text(|out| write_words(count, random, out)))
+            limited(variables.keep_text(|out| write_words(count, random, out)))
         }
         (F::Substring, [text, from, count]) => substring(*text, *from, *count, variables),
         (F::PadLeft, [value, count, fill]) => pad_left(*value, *count, *fill, variables),
@@ -126,6 +127,14 @@ fn length(value: Value) -> Evaluated<i64> {
     let count = evaluate::integer(value)?;
     let fits = (0..=TEXT_BYTES_MAX).contains(&count);
     if fits { Ok(count) } else { Err(Box::new(EvaluateError::TextLength { count, most: TEXT_BYTES_MAX })) }
+}
+
+/// A text, where it is no longer than one may be.
+fn limited(value: Value) -> Evaluated {
+    if let Value::Text(TextRange { from, to }) = value {
+        length(Value::Integer(i64::from(to.saturating_sub(from))))?;
+    }
+    Ok(value)
 }
 
 /// Appends so many letters of an alphabet that has at most 2 to the power of `bits` of them.
@@ -247,4 +256,23 @@ fn shown(value: &dyn std::fmt::Display, variables: &mut Variables) -> Value {
     variables.keep_text(|out| {
         let _ = write!(out, "{value}");
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::script::Names;
+
+    #[test]
+    fn a_text_has_a_limit() {
+        let most = TEXT_BYTES_MAX as usize;
+        let whole = TextRange { from: 0, to: most as u32 };
+        let mut variables = Variables::new(&Names::new());
+        assert_eq!(variables.keep_text(|out| out.resize(most, b'a')), Value::Text(whole));
+        assert!(limited(Value::Text(whole)).is_ok());
+        let longer = variables.keep_text(|out| out.resize(out.len() + most + 1, b'a'));
+        let error = EvaluateError::TextLength { count: TEXT_BYTES_MAX + 1, most: TEXT_BYTES_MAX };
+        assert_eq!(*limited(longer).unwrap_err(), error);
+        assert!(variables.check_texts().is_ok());
+    }
 }

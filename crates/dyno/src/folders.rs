@@ -6,9 +6,9 @@ use std::path::Path;
 use clap::{Args as _, Command, CommandFactory as _};
 use dyno_workload::registry::{self, DataOptions};
 
-use super::{HAVE_LOADS, is_file, of_workload, parse};
 use crate::cli::Cli;
 use crate::failure::Failure;
+use crate::flags::{HAVE_LOADS, is_file, of_workload, parse};
 use crate::plan;
 
 /// Makes the workloads known of the folders that a command line names, itself or in a scenario.
@@ -17,10 +17,8 @@ pub(crate) fn read_folders(words: &[OsString]) -> Result<(), Failure> {
     if command.is_empty() || !HAVE_LOADS.iter().any(|name| name.starts_with(command)) {
         return Ok(());
     }
-    for word in words.iter().skip(2).filter_map(|word| word.to_str()) {
-        let word = word.strip_prefix("-w").unwrap_or(word);
-        let value = word.split_once('=').map_or(word, |(_, value)| value);
-        let value = value.split_once(',').map_or(value, |(workload, _)| workload);
+    for word in workload_words(words.iter().skip(2).filter_map(|word| word.to_str())) {
+        let value = word.split_once(',').map_or(word, |(workload, _)| workload);
         let mut spec = match plan::named_folder(value) {
             Some(_) => of_workload(value),
             None if is_file(value) && value.ends_with(".toml") => {
@@ -38,6 +36,36 @@ pub(crate) fn read_folders(words: &[OsString]) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// What may be the name of a workload or a scenario: no option, and no value of one that is for something else.
+fn workload_words<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let all = Cli::command();
+    let takes_value = |name: &str| {
+        let commands = HAVE_LOADS.iter().filter_map(|command| all.find_subcommand(command));
+        let mut options = commands.flat_map(Command::get_arguments).filter(|it| it.get_long() == Some(name));
+        options.any(|option| option.get_action().takes_values())
+    };
+    let (mut found, mut skips) = (Vec::new(), false);
+    for word in words {
+        let Some(option) = word.strip_prefix("--") else {
+            if !std::mem::take(&mut skips) {
+                found.push(word.strip_prefix("-w").unwrap_or(word));
+            }
+            continue;
+        };
+        let (name, value) =
+            option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
+        match matches!(name, "workload" | "stream") {
+            true => found.extend(value),
+            false => skips = value.is_none() && takes_value(name),
+        }
+    }
+    // A stream is said as `oltp=./shop,clients=2`.
+    let workload = |word: &'a str| {
+        word.split_once('=').filter(|(name, _)| !name.contains('/')).map_or(word, |(_, it)| it)
+    };
+    found.into_iter().map(workload).collect()
 }
 
 /// The names of the options of a run that are none of a workload's.
