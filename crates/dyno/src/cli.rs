@@ -389,7 +389,7 @@ pub(crate) struct WorkloadsArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkloadsCommand {
-    /// Say every mistake in a folder with a workload.toml, or the SQL and the first rows that it comes to
+    /// Say what is wrong with a folder that has a workload.toml, or show its SQL and its first rows
     Check {
         /// The folder
         #[arg(value_name = "FOLDER")]
