@@ -31,8 +31,6 @@ pub struct SqlScript {
     defines: BTreeMap<String, String>,
     /// Those of them that no command uses.
     unused: Vec<String>,
-    /// It draws numbers that all clients share, by `next(NAME)`.
-    shares_numbers: bool,
 }
 
 /// Why a text is no script, or cannot be run as one.
@@ -124,8 +122,14 @@ impl SqlScript {
             return Err(SqlScriptError::Undefined { file: file(), undefined });
         }
         let unused = values.keys().filter(|name| names.find(name).is_none()).cloned().collect();
-        let shares_numbers = !names.counters().is_empty();
-        Ok(Self { name: file(), text: text.to_owned(), defines: values.clone(), unused, shares_numbers })
+        Ok(Self { name: file(), text: text.to_owned(), defines: values.clone(), unused })
+    }
+
+    /// As it is read for a protocol.
+    fn parsed(&self, protocol: Protocol) -> Result<(Script, Names), ScriptError> {
+        let mut names = Names::new();
+        let script = parse_with_text(&self.name, &self.text, protocol, &mut names, &self.defines)?;
+        Ok((script, names))
     }
 
     /// `is_as_pgbench`: on a target that is sent what pgbench sends.
@@ -133,9 +137,8 @@ impl SqlScript {
     /// # Errors
     /// It cannot be sent in this protocol.
     pub fn check(&self, protocol: Protocol, is_as_pgbench: bool) -> Result<(), SqlScriptError> {
-        let mut names = Names::new();
-        let script = parse_with_text(&self.name, &self.text, Protocol::Simple, &mut names, &self.defines);
-        let script = script.map_err(|error| SqlScriptError::Script(self.name.clone(), error))?;
+        let parsed = self.parsed(Protocol::Simple);
+        let (script, names) = parsed.map_err(|error| SqlScriptError::Script(self.name.clone(), error))?;
         if !is_as_pgbench {
             return self.check_bound(&script, &names);
         }
@@ -194,14 +197,13 @@ impl SqlScript {
     }
 
     pub(crate) fn commands(&self) -> Vec<Command> {
-        let mut names = Names::new();
-        let script = parse_with_text(&self.name, &self.text, Protocol::Simple, &mut names, &self.defines);
-        script.map(|script| script.commands).unwrap_or_default()
+        self.parsed(Protocol::Simple).map(|(script, _)| script.commands).unwrap_or_default()
     }
 
     /// Why its clients cannot be of several generators.
     pub(crate) fn undivided(&self) -> Option<&'static str> {
-        self.shares_numbers.then_some(
+        let (_, names) = self.parsed(Protocol::Simple).ok()?;
+        (!names.counters().is_empty()).then_some(
             "a script with next(NAME) runs on one generator: no two of its clients draw the same number",
         )
     }
@@ -227,12 +229,10 @@ impl SqlScript {
         sent.len() > 1 && sent.iter().any(|text| !only_reads(text)) && !sent.first().is_some_and(begins)
     }
 
-    /// The SQL of each command.
+    /// Its statements.
     fn sent(&self) -> Vec<String> {
-        let mut names = Names::new();
-        let script = parse_with_text(&self.name, &self.text, Protocol::Simple, &mut names, &self.defines);
-        let commands = script.map(|script| script.commands).unwrap_or_default();
-        let sql = commands.iter().filter_map(|command| match &command.kind {
+        let Ok((script, names)) = self.parsed(Protocol::Simple) else { return Vec::new() };
+        let sql = script.commands.iter().filter_map(|command| match &command.kind {
             Kind::Sql(sql) => Some(sql.written(&names, &Variables::default())),
             _ => None,
         });
@@ -241,17 +241,13 @@ impl SqlScript {
 
     /// Whether it may change data, as far as its words tell: what a function does that it calls is not known.
     pub fn writes(&self) -> bool {
-        let mut names = Names::new();
-        let script = parse_with_text(&self.name, &self.text, Protocol::Simple, &mut names, &self.defines);
-        script.is_err() || self.sent().iter().any(|text| !only_reads(text))
+        self.sent().iter().any(|text| !only_reads(text))
     }
 
     /// What it sends, in this protocol.
     pub(crate) fn statements(&self, protocol: Protocol) -> Vec<UserStatement> {
-        let mut names = Names::new();
-        let script = parse_with_text(&self.name, &self.text, protocol, &mut names, &self.defines);
         let given = self.defines.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        script.map(|script| script.statements(&names, given)).unwrap_or_default()
+        self.parsed(protocol).map(|(script, names)| script.statements(&names, given)).unwrap_or_default()
     }
 
     /// The load of it, of which it is asked what is sent in this protocol.
