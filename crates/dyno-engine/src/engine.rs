@@ -427,9 +427,9 @@ impl Engine {
 
     fn command(&self, mut command: impl FnMut() -> ThreadCommand) {
         for handle in &self.threads {
+            handle.watched.add_command();
             // A thread that is gone shows itself when its report is waited for.
             let _ = handle.commands.send(command());
-            handle.watched.set_has_command(true);
             let _ = rustix::io::write(&handle.wake, &1u64.to_ne_bytes());
         }
     }
@@ -442,7 +442,7 @@ impl Drop for Engine {
         let hang_up = |Handle { commands, wake, joined, watched }| {
             drop(commands);
             watched.give_up_opening();
-            watched.set_has_command(true);
+            watched.add_command();
             let _ = rustix::io::write(wake, &1u64.to_ne_bytes());
             (joined, watched)
         };

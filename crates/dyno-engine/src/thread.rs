@@ -236,12 +236,17 @@ impl LoadThread {
     /// False when the engine has hung up.
     fn take_commands(&mut self) -> Result<bool, Errno> {
         let mut count = [0; 8];
-        self.load.io.watched.set_has_command(false);
         // Only to make it unready again; what it counts is of no interest.
         let _ = rustix::io::read(&self.wake, &mut count);
         loop {
-            match self.commands.try_recv() {
-                Ok(ThreadCommand::Connect { clients, ring }) => {
+            let command = match self.commands.try_recv() {
+                Ok(command) => command,
+                Err(TryRecvError::Empty) => return Ok(true),
+                Err(TryRecvError::Disconnected) => return Ok(false),
+            };
+            self.load.io.watched.take_command();
+            match command {
+                ThreadCommand::Connect { clients, ring } => {
                     if let Some(ring) = ring {
                         let mut poller = Poller::Uring(ring);
                         poller.begin(&self.wake, WAKE)?;
@@ -249,10 +254,8 @@ impl LoadThread {
                     }
                     self.load.connect_clients(clients);
                 }
-                Ok(ThreadCommand::Run(start)) => self.begin_stage(start),
-                Ok(ThreadCommand::End { stopped, at_ns }) => self.end_stage(stopped, at_ns),
-                Err(TryRecvError::Empty) => return Ok(true),
-                Err(TryRecvError::Disconnected) => return Ok(false),
+                ThreadCommand::Run(start) => self.begin_stage(start),
+                ThreadCommand::End { stopped, at_ns } => self.end_stage(stopped, at_ns),
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What a load thread does with its driver, for the engine to watch: the thread itself cannot while the driver blocks.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -34,18 +34,25 @@ pub(crate) struct Watched {
     read_share: Mutex<Option<(u64, f64)>>,
     /// Sessions that began to be opened before then are waited for no longer.
     given_up_ns: AtomicU64,
-    /// The engine has a command for the thread that it has not taken yet.
-    has_command: AtomicBool,
+    /// Commands of the engine that the thread has not taken yet. They are counted: the thread may take one before it is woken for it, and
+    /// then must not believe that another waits.
+    commands: AtomicU32,
 }
 
 impl Watched {
     /// Whether the thread is to take a command before it goes on.
     pub(crate) fn has_command(&self) -> bool {
-        self.has_command.load(Ordering::Acquire)
+        self.commands.load(Ordering::Acquire) > 0
     }
 
-    pub(crate) fn set_has_command(&self, has_command: bool) {
-        self.has_command.store(has_command, Ordering::Release);
+    /// The engine is about to send a command.
+    pub(crate) fn add_command(&self) {
+        self.commands.fetch_add(1, Ordering::Release);
+    }
+
+    /// The thread has taken one.
+    pub(crate) fn take_command(&self) {
+        self.commands.fetch_sub(1, Ordering::Release);
     }
 
     /// Opens a session, unless the engine does not wait for it. It is opened on a thread of its own, because a driver blocks, and
@@ -173,6 +180,17 @@ mod tests {
     use dyno_wire::server_error::DriverError;
 
     use super::*;
+
+    #[test]
+    fn a_command_waits_until_it_is_taken() {
+        let watched = Watched::default();
+        watched.add_command();
+        watched.add_command();
+        watched.take_command();
+        assert!(watched.has_command());
+        watched.take_command();
+        assert!(!watched.has_command());
+    }
 
     /// Takes until somebody lets it go on.
     #[derive(Debug)]
