@@ -65,6 +65,7 @@ impl FolderBenchmark {
         let this = Self { folder, workloads, said, dialect };
         let values = this.values(FIT_SAMPLE)?;
         folder.changes(&values).map_err(wrong)?;
+        folder.contentions(&values).map_err(wrong)?;
         this.rows(&values)?;
         Ok(this)
     }
@@ -273,12 +274,14 @@ impl Benchmark for FolderBenchmark {
         let tables = folder.table_names();
         let counts: Option<Box<dyn RowCounter>> = Some(Box::new(TableCounter(tables.clone())));
         let expected = folder.expected(&made, &changes);
+        let contentions = folder.contentions(&values).map_err(wrong)?;
         let (dialect, defines) = (self.dialect, defines(folder, &values));
         let load = move |place| FolderLoad {
             folder,
             place,
             dialect,
             defines: defines.clone(),
+            contention: contentions[place],
             changes: Arc::clone(&changes),
             made: Mutex::default(),
         };

@@ -66,6 +66,18 @@ pub struct TableFile {
     pub indexes: Vec<IndexFile>,
     #[serde(default)]
     pub foreign_keys: Vec<ForeignKeyFile>,
+    /// What is done with it before each load that writes
+    #[schemars(with = "Option<BeforeLoad>")]
+    pub before_load: Option<Spanned<BeforeLoad>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BeforeLoad {
+    /// All its rows are removed; it is made without rows
+    Empty,
+    /// It is vacuumed, where the product can do that
+    Vacuum,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -125,6 +137,18 @@ pub struct TransactionFile {
     /// The same of rows that it removes
     #[schemars(with = "Option<BTreeMap<String, NumberOrText>>")]
     pub removes: Option<BTreeMap<String, Spanned<toml::Value>>>,
+    /// Where more clients than a number wait for each other's rows
+    pub contended: Option<ContendedFile>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ContendedFile {
+    /// The rows of which each transaction changes one: a number, or an expression over the options
+    #[schemars(with = "NumberOrText")]
+    pub rows: Spanned<toml::Value>,
+    /// What more clients would do, and how to go further
+    pub why: String,
 }
 
 /// Several transactions, of which each client draws one after the other.

@@ -4,12 +4,18 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use dyno_engine::workload::Workload;
+use dyno_results::format::grouped;
+use dyno_target::cause::Cause;
 use dyno_target::connection::Connection;
 use serde_json::Value;
 
-use super::Folder;
+use super::file::BeforeLoad;
 use super::verify::Census;
-use crate::benchmark::{Baseline, BenchmarkError, Sending, Series, SeriesLoad, read_acknowledged};
+use super::{Folder, Table};
+use crate::benchmark::{
+    Baseline, BenchmarkError, Contention, LOCK_WAIT, Sending, Series, SeriesLoad, read_acknowledged,
+};
+use crate::dataset::TableError;
 use crate::pgbench::load::PgbenchLoad;
 use crate::scripts::{SqlScript, load_of};
 
@@ -21,6 +27,8 @@ pub(super) struct FolderLoad {
     pub dialect: &'static str,
     /// The variables that scripts begin with.
     pub defines: BTreeMap<String, String>,
+    /// From how many clients on they wait for each other's rows.
+    pub contention: Option<Contention>,
     /// By transaction and table.
     pub changes: Arc<Vec<Option<Vec<i64>>>>,
     /// What was made of it: an engine that is started again has its own.
@@ -78,6 +86,31 @@ impl SeriesLoad for FolderLoad {
         Ok(Arc::new(load))
     }
 
+    fn contention(&self) -> Option<Contention> {
+        self.contention
+    }
+
+    fn reset(
+        &self,
+        connection: &mut Connection,
+        mut tell: Option<&mut dyn FnMut(String)>,
+    ) -> Result<(), BenchmarkError> {
+        let tables = self.folder.tables.iter().filter(|table| table.before_load.is_some());
+        let tables: Vec<_> = tables.filter(|_| self.series().writes).collect();
+        if tables.is_empty() {
+            return Ok(());
+        }
+        // Emptying a table waits for whoever has it in use, which is for others to end.
+        let [limit, lift] = connection.dialect().lock_wait(LOCK_WAIT);
+        let limited = |source| BenchmarkError::Query { doing: "limit the wait for locks", source };
+        connection.execute(&limit).map_err(limited)?;
+        for table in tables {
+            before_load(table, connection, &mut tell).map_err(locked)?;
+        }
+        connection.execute(&lift).map_err(limited)?;
+        Ok(())
+    }
+
     /// How many transactions of each part were acknowledged.
     fn acknowledged(&self) -> Value {
         let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
@@ -106,5 +139,39 @@ impl SeriesLoad for FolderLoad {
             }
             folder.verify(connection, target, (place, &before, &changes), (done, &sums))
         })))
+    }
+}
+
+/// Brings a table into the state in which a load begins.
+fn before_load(
+    table: &Table,
+    connection: &mut Connection,
+    tell: &mut Option<&mut dyn FnMut(String)>,
+) -> Result<(), TableError> {
+    let (name, dialect) = (&table.name, connection.dialect());
+    let sql = match table.before_load {
+        Some(BeforeLoad::Empty) => {
+            if let Some(tell) = tell {
+                let rows = connection.query_value(&format!("SELECT COUNT(*) FROM {name}"));
+                let rows: u64 = rows.map_err(TableError::of(name))?.unwrap_or(0);
+                let plural = if rows == 1 { "" } else { "s" };
+                if rows > 0 {
+                    tell(format!("{name} held {} row{plural} and is emptied before the load", grouped(rows)));
+                }
+            }
+            dialect.empty(name)
+        }
+        Some(BeforeLoad::Vacuum) if dialect.vacuum => format!("VACUUM {name}"),
+        _ => return Ok(()),
+    };
+    connection.execute(&sql).map_err(TableError::of(name)).map(drop)
+}
+
+fn locked(error: TableError) -> BenchmarkError {
+    match error {
+        TableError::Failed { table, source } if source.cause() == Some(Cause::Locked) => {
+            BenchmarkError::Locked { table, seconds: LOCK_WAIT.as_secs(), source }
+        }
+        error => error.into(),
     }
 }

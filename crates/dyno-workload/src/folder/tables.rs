@@ -7,7 +7,7 @@ use std::sync::Arc;
 use dyno_target::product::Dialect;
 use toml::Spanned;
 
-use super::file::{ColumnFile, ForeignKeyFile, IndexFile, TableFile};
+use super::file::{BeforeLoad, ColumnFile, ForeignKeyFile, IndexFile, TableFile};
 use super::mistake::Notes;
 use super::options::{Options, Values, inside, text_of};
 use super::{COLUMNS_MAX, ROWS_MAX};
@@ -79,6 +79,7 @@ pub(super) struct Table {
     key: Vec<String>,
     indexes: Vec<(Vec<String>, bool)>,
     foreign_keys: Vec<Reference>,
+    pub before_load: Option<BeforeLoad>,
     /// The first column is the number of the row.
     pub is_numbered: bool,
     /// Room for a row as text.
@@ -318,6 +319,13 @@ impl Table {
         {
             notes.at(file.name.span(), "a table with an identity has it as the first column of its `key`");
         }
+        let before_load = file.before_load.as_ref().map(|before| *before.get_ref());
+        if let Some(before) = &file.before_load
+            && *before.get_ref() == BeforeLoad::Empty
+            && text_of(&file.rows).trim() != "0"
+        {
+            notes.at(before.span(), "a table that is emptied before each load is made with `rows = 0`");
+        }
         let (rows, columns_written) = (rows?, file.columns.len());
         if columns.len() < columns_written {
             return None;
@@ -327,7 +335,17 @@ impl Table {
             && first.value.as_ref().is_none_or(|value| value.get_ref().trim() == ":row");
         let row_bytes_max =
             columns.iter().map(|column| 8 + 2 * column.width()).sum::<usize>().min(ROW_BYTES_MAX);
-        Some(Self { name, rows, columns, key, indexes, foreign_keys, is_numbered, row_bytes_max })
+        Some(Self {
+            name,
+            rows,
+            columns,
+            key,
+            indexes,
+            foreign_keys,
+            before_load,
+            is_numbered,
+            row_bytes_max,
+        })
     }
 
     fn columns(

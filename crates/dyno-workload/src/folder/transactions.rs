@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use toml::Spanned;
 
-use super::file::{MixFile, TransactionFile};
+use super::file::{ContendedFile, MixFile, TransactionFile};
 use super::mistake::{Mistake, Notes};
 use super::options::{Options, text_of};
 use super::tables::{Table, compile};
 use super::{DIALECTS, STATEMENTS_MAX};
-use crate::script::{Names, Program, Undefined};
+use crate::benchmark::Contention;
+use crate::script::{Names, Program, RowContext, Undefined, Value};
 use crate::scripts::{SqlScript, SqlScriptError};
 
 /// A script that is one transaction.
@@ -22,6 +23,8 @@ pub(super) struct Transaction {
     /// By dialect, where it is another there: the name of the file.
     variants: BTreeMap<&'static str, String>,
     pub effect: Effect,
+    /// The rows of which each transaction changes one, and why no more clients are of use.
+    contended: Option<(Program, &'static str)>,
 }
 
 /// What a transaction does to the numbers of rows.
@@ -66,12 +69,29 @@ impl Transaction {
             (None, None) if !only_reads => Effect::Unknown,
             (adds, removes) => Effect::Known(effects([adds, removes], (options, tables), names, notes)),
         };
+        let contended = file.contended.as_ref().and_then(|ContendedFile { rows, why }| {
+            let is_option = |slot| options.place(slot).is_some();
+            let program = compile(&text_of(rows), rows.span(), names, notes, is_option)?;
+            Some((program, &*why.clone().leak()))
+        });
         let about = match &file.about {
             Some(about) => about.clone(),
             None if only_reads => format!("read: {script}"),
             None => format!("write: {script}"),
         };
-        Self { name: name.clone().leak(), about, script, variants, effect }
+        Self { name: name.clone().leak(), about, script, variants, effect, contended }
+    }
+
+    /// From how many clients on they wait for each other's rows.
+    pub(super) fn contention(&self, context: &mut RowContext) -> Result<Option<Contention>, String> {
+        let Some((rows, why)) = &self.contended else { return Ok(None) };
+        let wrong = |why: &str| format!("the contended rows of {}: {why}", self.name);
+        match context.evaluate(rows, 0, 0).map_err(|error| wrong(&error.to_string()))? {
+            Value::Integer(rows @ 1..) => {
+                Ok(Some(Contention { clients: u32::try_from(rows).unwrap_or(u32::MAX), why }))
+            }
+            _ => Err(wrong("they are no whole number from 1 on")),
+        }
     }
 
     /// The script for a dialect, with these values of the options.

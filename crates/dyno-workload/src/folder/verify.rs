@@ -7,10 +7,11 @@ use dyno_target::connection::Connection;
 
 use super::Folder;
 use super::checks::Answer;
+use super::file::BeforeLoad;
 use super::options::Values;
 use super::tables::context;
-use super::transactions::Effect;
-use crate::benchmark::{Done, ExpectedRows};
+use super::transactions::{Effect, Mix};
+use crate::benchmark::{Contention, Done, ExpectedRows};
 use crate::dataset::{TableCounter, TableError, Verdict, checks, range};
 use crate::limits;
 use crate::script::Value;
@@ -35,6 +36,17 @@ impl Census {
 impl Folder {
     pub(super) fn table_names(&self) -> Vec<String> {
         self.tables.iter().map(|table| table.name.clone()).collect()
+    }
+
+    /// Of each mix, from how many clients on they wait for each other's rows: those of the part with the fewest.
+    pub(super) fn contentions(&self, values: &Values) -> Result<Vec<Option<Contention>>, String> {
+        let mut context = context(&self.names, self.seed, &self.options, values);
+        let each = self.transactions.iter().map(|it| it.contention(&mut context));
+        let each: Vec<_> = each.collect::<Result<_, _>>()?;
+        let of = |mix: &Mix| {
+            mix.parts.iter().filter_map(|(part, _)| each[*part]).min_by_key(|contention| contention.clients)
+        };
+        Ok(self.mixes.iter().map(of).collect())
     }
 
     /// By how many rows each transaction changes each table; `None` where that is not known.
@@ -74,7 +86,8 @@ impl Folder {
         let of = |(table, rows): (usize, &u64)| {
             let own = changes.iter().map(|changes| changes.as_ref().map(|rows| rows[table]));
             let own: Option<Vec<i64>> = own.collect();
-            match own.filter(|_| !self.removes_from(table)) {
+            let is_emptied = self.tables[table].before_load == Some(BeforeLoad::Empty);
+            match own.filter(|_| !is_emptied && !self.removes_from(table)) {
                 Some(own) if own.iter().all(|rows| *rows == 0) => ExpectedRows::Exactly(*rows),
                 Some(own) if own.iter().all(|rows| *rows >= 0) => ExpectedRows::AtLeast(*rows),
                 _ => ExpectedRows::Any,

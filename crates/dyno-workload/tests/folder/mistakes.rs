@@ -132,6 +132,8 @@ fn mistakes_in_the_file_are_told_with_their_places() {
         ("table = \"parent\" }", "table = \"child\" }"),
         ("columns = [\"parent_id\"], table", "columns = [\"parent_id\", \"id\"], table"),
         ("key = [\"id\"]\nforeign", "key = [\"id\"]\nindexes = [{ columns = [\"parent\"] }]\nforeign"),
+        ("rows = \":rows\"", "rows = \":rows\"\nbefore-load = \"empty\""),
+        ("rows = \":rows\"", "rows = \":rows\"\nbefore-load = \"analyze\""),
         // Transactions, mixes and checks.
         ("usual = [\"read\"]", "usual = [\"raed\"]"),
         ("name = \"read\"", "name = \"Read\""),
@@ -140,6 +142,8 @@ fn mistakes_in_the_file_are_told_with_their_places() {
         ("script = \"write.sql\"", "script = \"wirte.sql\""),
         ("adds = { child = 1 }", "adds = { chlid = 1 }"),
         ("adds = { child = 1 }", "adds = { child = \":id\" }"),
+        ("adds = { child = 1 }", "contended = { rows = \":rwos\", why = \"x\" }"),
+        ("adds = { child = 1 }", "contended = { rows = 1 }"),
         ("read = 9", "raed = 9"),
         ("read = 9", "read = 0"),
         ("weights = { read = 9, write = 1 }", "weights = {}"),

@@ -1,4 +1,4 @@
-//! A shop of four tables: made, loaded, checked, and made larger.
+//! A shop of four tables: made, loaded, checked, and made larger. A bank: brought into the state in which a load begins.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,8 +17,9 @@ use crate::database::{Server, config};
 
 /// The benchmark of some workloads, by the names that a user types.
 fn benchmark(target: &Target, workload: &str, options: &Value) -> Box<dyn Benchmark> {
-    let files = folder::read(Path::new("tests/folder/shop")).unwrap();
-    folder::register("./shop", &files).unwrap();
+    let folder = workload.split('/').nth(1).unwrap();
+    let files = folder::read(&Path::new("tests/folder").join(folder)).unwrap();
+    folder::register(&format!("./{folder}"), &files).unwrap();
     let options = DataOptions::read(options.as_object().unwrap()).unwrap();
     registry::find(workload).unwrap().benchmark(&options, &target.capabilities()).unwrap()
 }
@@ -35,7 +36,11 @@ impl Shop {
     }
 
     fn benchmark(&self, workload: &str) -> Box<dyn Benchmark> {
-        benchmark(&self.target, workload, &json!({ "orders": 700, "customers": 40 }))
+        let options = match workload.starts_with("./shop") {
+            true => json!({ "orders": 700, "customers": 40 }),
+            false => json!({}),
+        };
+        benchmark(&self.target, workload, &options)
     }
 
     fn at_site<T>(
@@ -58,7 +63,11 @@ impl Shop {
     }
 
     fn prepare(&self) -> Result<(), BenchmarkError> {
-        let benchmark = self.benchmark("./shop");
+        self.prepare_of("./shop")
+    }
+
+    fn prepare_of(&self, folder: &str) -> Result<(), BenchmarkError> {
+        let benchmark = self.benchmark(folder);
         self.at_site(|connection, site| benchmark.prepare(connection, site, &mut |_| {}))
     }
 
@@ -202,6 +211,33 @@ fn data_of_other_sizes_and_tables_of_others_are_not_taken_for_the_folders() {
         shop.execute("DELETE FROM line");
         shop.execute("DELETE FROM purchase WHERE id = 1");
         assert!(refusal(json!({})).unwrap().contains("rows of purchase"), "{name}");
+    });
+}
+
+#[test]
+fn a_load_that_writes_begins_with_tables_that_were_emptied() {
+    on_each(|bank| {
+        let name = &bank.name;
+        bank.prepare_of("./bank").unwrap();
+        assert_eq!(bank.failed("./bank/move", &[]), "", "{name}");
+        let entries = || bank.text("SELECT COUNT(*) FROM entry");
+        assert_eq!(entries(), "40", "{name}");
+
+        let mut told = Vec::new();
+        let mut tell = |text| told.push(text);
+
+        let [look, moves] =
+            ["./bank/look", "./bank/move"].map(|workload| bank.find(workload).loads().remove(0));
+        look.reset(&mut bank.open(), Some(&mut tell)).unwrap();
+        assert_eq!(entries(), "40", "{name}: it only reads");
+        moves.reset(&mut bank.open(), Some(&mut tell)).unwrap();
+        assert_eq!(entries(), "0", "{name}");
+        moves.reset(&mut bank.open(), Some(&mut tell)).unwrap();
+        assert_eq!(told, ["entry held 40 rows and is emptied before the load"], "{name}");
+        let clients = |load: &dyn SeriesLoad| load.contention().map(|contention| contention.clients);
+        let both = bank.find("./bank").loads().remove(0);
+        let each = [look, moves, both].map(|load| clients(load.as_ref()));
+        assert_eq!(each, [None, Some(2), Some(2)]);
     });
 }
 
