@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Folder;
+use super::adopt::ends_differ;
 use super::load::{FolderLoad, series};
 use super::options::{FIT_SAMPLE, Values, as_json, shown};
 use super::rows::{Failed, FolderRows};
@@ -46,11 +47,11 @@ pub(super) struct FolderBenchmark {
 
 /// With what tables were made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Recipe {
+pub(super) struct Recipe {
     /// Of what is said of the tables.
-    tables: String,
+    pub tables: String,
     /// The options that decide over their rows.
-    options: Map<String, Value>,
+    pub options: Map<String, Value>,
 }
 
 impl FolderBenchmark {
@@ -96,10 +97,13 @@ impl FolderBenchmark {
         if !self.folder.options.fits(&self.said) {
             return self.values(0);
         }
+        let options = &self.folder.options;
         let unit = (self.bytes(&self.values(FIT_SAMPLE)?)? / FIT_SAMPLE as u64).max(1);
-        let wanted = (u64::from(site.cpus) * BYTES_PER_CPU).clamp(BYTES[0], BYTES[1]);
-        let wanted = if site.quick { wanted / 5 } else { wanted };
-        let fit = disk::limited(wanted / unit, unit, site.memory_bytes, site.free_disk_bytes);
+        let bytes = (u64::from(site.cpus) * BYTES_PER_CPU).clamp(BYTES[0], BYTES[1]);
+        let bytes = if site.quick { bytes / 5 } else { bytes };
+        let suits = options.suits(&self.folder.names, site.cpus, site.quick).map_err(wrong)?;
+        let wanted = suits.unwrap_or(bytes / unit);
+        let fit = disk::limited(wanted, unit, site.memory_bytes, site.free_disk_bytes);
         self.values(fit.cast_signed())
     }
 
@@ -117,6 +121,15 @@ impl FolderBenchmark {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         if names.is_empty() {
             return Ok(State::Ready(Recipe { tables: folder.tables_hash.clone(), options: Map::new() }));
+        }
+        if folder.adopts() {
+            return Ok(match folder.adopted(connection)? {
+                State::Ready(recipe) => match self.rows_missing(connection, &recipe)? {
+                    Some(why) => State::Damaged { why },
+                    None => State::Ready(recipe),
+                },
+                state => state,
+            });
         }
         state_of_recipes::<Recipe>(&folder.marks, connection, &names, |connection, recipes| {
             let Some((Some(recipe), others)) = recipes.split_first() else {
@@ -144,13 +157,23 @@ impl FolderBenchmark {
         recipe: &Recipe,
     ) -> Result<Option<String>, QueryError> {
         let folder = self.folder;
-        let Ok((values, made)) = self.made(recipe) else { return Ok(None) };
+        let (values, made) = match self.made(recipe) {
+            Ok(made) => made,
+            // Of those that carry no mark it is their rows that tell the options.
+            Err(error) => return Ok(folder.adopts().then(|| error.to_string())),
+        };
         let expected =
             folder.changes(&values).map(|changes| folder.expected(&made, &changes)).unwrap_or_default();
         for ((table, rows), expected) in folder.tables.iter().zip(made).zip(expected) {
             let Some(first) = table.columns.first().filter(|_| table.is_numbered) else { continue };
             if expected.allows(0) && rows > 0 {
                 continue;
+            }
+            if folder.adopts()
+                && !expected.allows(rows + 1)
+                && let Some(why) = ends_differ(connection, &table.name, &first.name, rows)?
+            {
+                return Ok(Some(why));
             }
             let probes = PROBES.min(rows);
             // The first and the last are always among them.
@@ -202,15 +225,23 @@ impl FolderBenchmark {
         let described = each
             .filter(|(_, (_, (rows, loaded)))| is_new || rows > loaded)
             .map(|(place, (table, size))| (place, table.describe(&dialect, &folder.tables, &all, *size)));
-        let (places, tables): (Vec<usize>, Vec<_>) = described.unzip();
+        let (places, mut tables): (Vec<usize>, Vec<_>) = described.unzip();
+        let mut options = context(&folder.names, folder.seed, &folder.options, values);
+        for (place, made) in places.iter().zip(&mut tables) {
+            folder.tables[*place].narrow(made, &mut options).map_err(wrong)?;
+        }
         let recipe = serde_json::to_string(&self.recipe(values)).unwrap_or_default();
-        let comments = [folder.marks.unfinished(), folder.marks.whole(&recipe)];
+        let whole = if folder.adopts() { String::new() } else { folder.marks.whole(&recipe) };
+        let comments = [folder.marks.unfinished(), whole];
         let preparation = Preparation {
             sort_megabytes: Some(SORT_MEGABYTES),
             ..Preparation::of(site, &dialect, tables, &folder.terms, comments)
         };
         let failed = Failed::default();
-        let rows = |part: &Part| folder.rows_of(&folder.tables[places[part.table]], values, &failed);
+        let rows = |part: &Part| FolderRows {
+            pads_char: dialect.pads_char,
+            ..folder.rows_of(&folder.tables[places[part.table]], values, &failed)
+        };
         let made = match is_new {
             true => preparation.run(connection, site.open, rows, progress),
             false => preparation.append(connection, site.open, rows, progress),
@@ -235,6 +266,7 @@ impl Folder {
             context: context(&self.names, self.seed, &self.options, values),
             row: self.row,
             failed: Arc::clone(failed),
+            pads_char: false,
             text: Vec::new(),
         }
     }
@@ -285,9 +317,11 @@ impl Benchmark for FolderBenchmark {
             changes: Arc::clone(&changes),
             made: Mutex::default(),
         };
-        let text = serde_json::to_string(&recipe).unwrap_or_default();
+        // Who made tables without marks may have made them of other values.
+        let text = (!folder.adopts()).then(|| serde_json::to_string(&recipe).unwrap_or_default());
         Ok(Some(Dataset {
-            recipe: Some(text),
+            scale: folder.options.scale(&values),
+            recipe: text,
             counts,
             expected,
             ..Dataset::new(tables, &self.workloads, load)

@@ -8,6 +8,7 @@ use dyno_target::connection::{Connection, QueryError};
 
 use super::file::CheckFile;
 use super::mistake::Notes;
+use super::transactions::{Mix, Transaction};
 use crate::dataset::Verdict;
 use crate::statements::{kind, statements};
 use dyno_engine::request::QueryKind;
@@ -22,6 +23,8 @@ pub(super) struct FolderCheck {
     /// `every-event-has-its-customer`
     name: String,
     about: String,
+    /// Places of the transactions behind which it is asked; empty where that are all.
+    of: Vec<usize>,
     query: Query,
 }
 
@@ -44,7 +47,12 @@ type Rows = Vec<Row>;
 type Row = Vec<Option<String>>;
 
 impl FolderCheck {
-    pub(super) fn compile(file: &CheckFile, before: &[Self], notes: &mut Notes<'_>) -> Option<Self> {
+    pub(super) fn compile(
+        file: &CheckFile,
+        before: &[Self],
+        transactions: &[Transaction],
+        notes: &mut Notes<'_>,
+    ) -> Option<Self> {
         let query = match (&file.none, &file.equal, &file.unchanged) {
             (Some(query), None, None) => Query::None(one(query)),
             (None, Some([one_side, other]), None) => {
@@ -60,7 +68,7 @@ impl FolderCheck {
             notes.at(file.about.span(), "`growth` is for `equal`");
         }
         for sql in query.texts() {
-            if statements(sql).len() != 1 || kind(sql) != QueryKind::Read {
+            if !is_query(sql) {
                 notes.at(
                     file.about.span(),
                     format!("the query of a check is one SELECT, and this is none: {sql}"),
@@ -73,7 +81,22 @@ impl FolderCheck {
         if name.is_empty() || before.iter().any(|other| other.name == name) {
             notes.at(file.about.span(), "the `about` of a check has words, and no other check has the same");
         }
-        Some(Self { name, about, query })
+        let mut of = Vec::new();
+        for transaction in &file.transactions {
+            match transactions.iter().position(|known| known.name == transaction.get_ref()) {
+                Some(place) => of.push(place),
+                None => {
+                    let known = transactions.iter().map(|transaction| transaction.name);
+                    notes.unknown(transaction.span(), "transaction", transaction.get_ref(), known);
+                }
+            }
+        }
+        Some(Self { name, about, of, query })
+    }
+
+    /// Whether it is asked behind a load of this mix.
+    pub(super) fn is_for(&self, mix: &Mix) -> bool {
+        self.of.is_empty() || mix.parts.iter().all(|(part, _)| self.of.contains(part))
     }
 
     pub(super) fn read(&self, connection: &mut Connection) -> Result<Answer, QueryError> {
@@ -128,6 +151,11 @@ impl Query {
         }
         .iter()
     }
+}
+
+/// Whether it is one SELECT.
+pub(super) fn is_query(sql: &str) -> bool {
+    statements(sql).len() == 1 && kind(sql) == QueryKind::Read
 }
 
 /// A query without comments and without what stands behind it.
@@ -240,7 +268,7 @@ mod tests {
     use super::*;
 
     fn check(query: Query) -> FolderCheck {
-        FolderCheck { name: "it".to_owned(), about: "It holds".to_owned(), query }
+        FolderCheck { name: "it".to_owned(), about: "It holds".to_owned(), of: Vec::new(), query }
     }
 
     fn answer(sides: &[&[&str]]) -> Answer {

@@ -16,9 +16,6 @@ use super::{Folder, Mistakes};
 use crate::benchmark::{Benchmark, BenchmarkError};
 use crate::family::{Listed, Registered};
 
-/// What scripts run on.
-const RUNS_ON: &[&str] = &["PostgreSQL", "MySQL", "SQLite", "DuckDB", "ADBC", "ClickHouse", "Hive"];
-
 /// The folders that this process has read. Families are known by names that live as long as the process, and a run has one folder.
 static REGISTERED: Mutex<Vec<&'static FolderFamily>> = Mutex::new(Vec::new());
 
@@ -58,13 +55,13 @@ impl Registered for FolderFamily {
     }
 
     fn listed(&self) -> Listed {
-        Listed { name: self.0.name, about: self.0.about, runs_on: RUNS_ON }
+        Listed { name: self.0.name, about: self.0.about, runs_on: self.0.runs_on }
     }
 
     fn workloads(&self) -> Vec<(Listed, Vec<String>)> {
         let folder = self.0;
         let listed = |(name, mix): (&&'static str, &'static super::Mix)| {
-            (Listed { name, about: mix.about.as_str(), runs_on: RUNS_ON }, Vec::new())
+            (Listed { name, about: mix.about.as_str(), runs_on: folder.runs_on }, Vec::new())
         };
         folder.workloads.iter().zip(&folder.mixes).map(listed).collect()
     }

@@ -17,6 +17,10 @@ pub struct WorkloadFile {
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub usual: Vec<Spanned<String>>,
+    /// Of postgresql, mysql, sqlite, duckdb, adbc, clickhouse and hive those that it runs on [default: all]
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub runs_on: Vec<Spanned<String>>,
     /// Seed of the generated rows [default: 0]
     #[serde(default)]
     pub seed: u32,
@@ -46,6 +50,12 @@ pub struct OptionFile {
     pub default: Spanned<toml::Value>,
     /// The least that it takes [default: 1]
     pub min: Option<i64>,
+    /// Of `fit`, how much suits the machine: an expression over `:cpus` and `:quick` [default: 40 MB for each processor]
+    #[schemars(with = "Option<String>")]
+    pub suits: Option<Spanned<String>>,
+    /// A query that returns the number of tables that are there, whoever made them: then they need no mark
+    #[schemars(with = "Option<String>")]
+    pub found: Option<Spanned<String>>,
 }
 
 /// A table with generated rows.
@@ -66,6 +76,9 @@ pub struct TableFile {
     pub indexes: Vec<IndexFile>,
     #[serde(default)]
     pub foreign_keys: Vec<ForeignKeyFile>,
+    /// As much of a page is filled, in percent, where a product can say that
+    #[schemars(with = "Option<u8>")]
+    pub fill_percent: Option<Spanned<u8>>,
     /// What is done with it before each load that writes
     #[schemars(with = "Option<BeforeLoad>")]
     pub before_load: Option<Spanned<BeforeLoad>>,
@@ -89,7 +102,8 @@ pub struct ColumnFile {
     #[serde(rename = "type")]
     #[schemars(with = "String")]
     pub kind: Spanned<String>,
-    /// An expression over the options, `:row` (1, 2, …) and the columns before it [default of an identity: `:row`]
+    /// An expression over the options, `:row` (1, 2, …) and the columns before it [default of an identity: `:row`, of what may
+    /// be NULL: NULL]
     #[schemars(with = "Option<String>")]
     pub value: Option<Spanned<String>>,
     /// The server numbers the rows that transactions insert; of the first column alone
@@ -98,6 +112,9 @@ pub struct ColumnFile {
     /// It may be NULL
     #[serde(default)]
     pub null: bool,
+    /// An expression over the options: where it is true, a bigint is an integer
+    #[schemars(with = "Option<String>")]
+    pub integer_if: Option<Spanned<String>>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -170,6 +187,10 @@ pub struct CheckFile {
     /// What holds, in one line
     #[schemars(with = "String")]
     pub about: Spanned<String>,
+    /// The transactions behind which it is asked, alone or in mixes of these [default: all]
+    #[serde(default, rename = "for")]
+    #[schemars(with = "Vec<String>")]
+    pub transactions: Vec<Spanned<String>>,
     /// A query that returns no row
     pub none: Option<String>,
     /// Two queries that return the same rows

@@ -126,10 +126,10 @@ impl SeriesLoad for FolderLoad {
     fn baseline(&self, connection: &mut Connection) -> Result<Option<Baseline>, BenchmarkError> {
         let parts = &self.folder.mixes[self.place].parts;
         let is_unknown = parts.iter().any(|(part, _)| self.changes.get(*part).is_none_or(Option::is_none));
-        if is_unknown && self.folder.checks.is_empty() {
+        if is_unknown && self.folder.checks_of(self.place).next().is_none() {
             return Ok(None);
         }
-        let before = Census::take(self.folder, connection)?;
+        let before = Census::take(self.folder, self.place, connection)?;
         let (folder, place, changes) = (self.folder, self.place, Arc::clone(&self.changes));
         Ok(Some(Baseline::new(move |connection, target, done, acknowledged| {
             let mut sums: Vec<u64> = Vec::new();

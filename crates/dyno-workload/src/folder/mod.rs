@@ -2,6 +2,7 @@
 //! afterwards; each transaction is a script in pgbench's language. What stands in it may come from anybody: it names no file outside
 //! of the folder and runs no program.
 
+mod adopt;
 mod benchmark;
 mod checks;
 mod family;
@@ -20,6 +21,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dyno_results::fnv1a;
+use toml::Spanned;
 
 pub use family::register;
 pub(crate) use family::registered;
@@ -40,6 +42,8 @@ use crate::script::{Names, Slot};
 pub const FILE: &str = "workload.toml";
 /// What files for one dialect have in their names: `ingest.mysql.sql`.
 const DIALECTS: [&str; 7] = ["postgresql", "mysql", "sqlite", "duckdb", "adbc", "clickhouse", "hive"];
+/// What scripts run on, in the same order.
+const RUNS_ON: &[&str; 7] = &["PostgreSQL", "MySQL", "SQLite", "DuckDB", "ADBC", "ClickHouse", "Hive"];
 /// Of the mark: what stands in it, and how rows are made of their expressions.
 const FORMAT: u32 = 1;
 const FILE_BYTES_MAX: usize = 256 * 1024;
@@ -55,6 +59,8 @@ pub(crate) struct Folder {
     /// `events`, `./shop`
     name: &'static str,
     about: &'static str,
+    /// Protocols of targets.
+    runs_on: &'static [&'static str],
     /// By their names.
     files: BTreeMap<String, String>,
     names: Arc<Names>,
@@ -110,9 +116,11 @@ impl Folder {
         }
         let usual = usual(&file, &mixes, is_whole, &mut notes);
         let mut checks: Vec<FolderCheck> = Vec::new();
-        for check in &file.checks {
-            checks.extend(FolderCheck::compile(check, &checks, &mut notes));
+        for check in file.checks.iter().filter(|_| is_whole) {
+            checks.extend(FolderCheck::compile(check, &checks, &transactions, &mut notes));
         }
+        let runs_on = runs_on(&file, &mut notes);
+        check_adoption(&options, &tables, &file, &mut notes);
         limits(&file, &mut notes);
         if !notes.found.is_empty() {
             return Err(Mistakes(notes.found));
@@ -122,6 +130,7 @@ impl Folder {
         Ok(Self {
             name,
             about: file.about.leak(),
+            runs_on,
             files: files.clone(),
             names: Arc::new(names),
             row,
@@ -179,6 +188,34 @@ fn usual(file: &WorkloadFile, mixes: &[Mix], is_whole: bool, notes: &mut Notes<'
         (false, _) => usual,
         (true, 0) => (0..mixes.len()).collect(),
         (true, written) => (mixes.len().saturating_sub(written)..mixes.len()).collect(),
+    }
+}
+
+/// The protocols of the targets that it runs on.
+fn runs_on(file: &WorkloadFile, notes: &mut Notes<'_>) -> &'static [&'static str] {
+    if file.runs_on.is_empty() {
+        return RUNS_ON;
+    }
+    let mut protocols = Vec::new();
+    for name in &file.runs_on {
+        match DIALECTS.iter().position(|dialect| dialect == name.get_ref()) {
+            Some(place) => protocols.push(RUNS_ON[place]),
+            None => notes.unknown(name.span(), "kind of target", name.get_ref(), DIALECTS.into_iter()),
+        }
+    }
+    protocols.leak()
+}
+
+/// Looks whether the rows of tables without marks follow from what is found alone.
+fn check_adoption(options: &Options, tables: &[Table], file: &WorkloadFile, notes: &mut Notes<'_>) {
+    if options.iter().all(|option| option.found.is_none()) {
+        return;
+    }
+    let behind = options.behind(tables.iter().flat_map(Table::reads));
+    let others = options.iter().enumerate().filter(|(place, _)| behind.contains(place));
+    for (_, option) in others.filter(|(_, option)| option.found.is_none()) {
+        let span = file.options.get(option.name).map(Spanned::span).unwrap_or_default();
+        notes.at(span, format!("the rows follow from `{}` too, which has no `found`", option.name));
     }
 }
 

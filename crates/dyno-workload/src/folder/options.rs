@@ -8,6 +8,7 @@ use dyno_results::spec::Count;
 use serde_json::{Map, Number};
 use toml::Spanned;
 
+use super::checks::is_query;
 use super::file::OptionFile;
 use super::mistake::Notes;
 use super::tables::{ROW, compile, is_name};
@@ -15,6 +16,10 @@ use crate::script::{Names, Program, RowContext, Slot, Value};
 
 /// `fit` is made of so many units where it is looked how many bytes a unit has.
 pub(super) const FIT_SAMPLE: i64 = 1_000_000;
+
+/// What is known of a machine where it is asked how much suits it.
+const CPUS: &str = "cpus";
+const QUICK: &str = "quick";
 
 /// In the order of their names.
 #[derive(Debug)]
@@ -35,6 +40,10 @@ pub(super) struct FolderOption {
     pub default: String,
     /// `None` where it is what suits the machine.
     program: Option<Program>,
+    /// Of such a one, how much that is.
+    suits: Option<Program>,
+    /// The query that returns it of tables that are there.
+    pub found: Option<String>,
     min: i64,
     slot: Slot,
 }
@@ -69,8 +78,21 @@ impl Options {
             let program = (default != "fit").then(|| {
                 compile(&default, option.default.span(), names, notes, |slot| slots.contains(&slot))
             });
-            fits += u32::from(program.is_none());
-            if fits > 1 && program.is_none() {
+            let is_fit = program.is_none();
+            let suits = option.suits.as_ref().and_then(|suits| {
+                if !is_fit {
+                    notes.at(suits.span(), "`suits` is for an option whose default is `fit`");
+                }
+                let site = [CPUS, QUICK].map(|name| names.slot(name));
+                compile(suits.get_ref(), suits.span(), names, notes, |slot| site.contains(&slot))
+            });
+            if let Some(found) = option.found.as_ref().filter(|found| !is_query(found.get_ref())) {
+                let query = found.get_ref();
+                notes
+                    .at(found.span(), format!("an option is found by one SELECT, and this is none: {query}"));
+            }
+            fits += u32::from(is_fit);
+            if fits > 1 && is_fit {
                 notes.at(
                     option.default.span(),
                     "a second option is `fit`: only one can be made as large as suits the machine",
@@ -82,6 +104,8 @@ impl Options {
                 about: option.about.clone().leak(),
                 default,
                 program: program.flatten(),
+                suits: suits.filter(|_| is_fit),
+                found: option.found.as_ref().map(|found| found.get_ref().clone()),
                 min: option.min.unwrap_or(1),
                 slot: *slot,
             });
@@ -123,6 +147,24 @@ impl Options {
         self.list.iter().any(|option| option.program.is_none() && !said.contains_key(option.long))
     }
 
+    /// How much suits a machine, where the option whose default that is says so.
+    pub(super) fn suits(&self, names: &Arc<Names>, cpus: u32, quick: bool) -> Result<Option<u64>, String> {
+        let Some((option, suits)) =
+            self.list.iter().find_map(|option| Some((option, option.suits.as_ref()?)))
+        else {
+            return Ok(None);
+        };
+        let mut context = RowContext::new(Arc::clone(names), 0);
+        for (name, value) in [(CPUS, i64::from(cpus)), (QUICK, i64::from(quick))] {
+            names.find(name).into_iter().for_each(|slot| context.set(slot, Value::Integer(value)));
+        }
+        match context.evaluate(suits, 0, 0) {
+            Ok(Value::Integer(value @ 1..)) => Ok(Some(value.cast_unsigned())),
+            Ok(_) => Err(format!("what suits of {} is no whole number from 1 on", option.name)),
+            Err(error) => Err(format!("what suits of {} cannot be computed: {error}", option.name)),
+        }
+    }
+
     /// All values; `fit` is that of the option whose default it is.
     pub(super) fn values(
         &self,
@@ -158,6 +200,16 @@ impl Options {
             values[*place] = value;
         }
         Ok(values)
+    }
+
+    /// The scale that reports show: the option of this name.
+    pub(super) fn scale(&self, values: &Values) -> Option<f64> {
+        let place = self.list.iter().position(|option| option.name == "scale")?;
+        match values.get(place)? {
+            Value::Integer(scale) => Some(*scale as f64),
+            Value::Double(scale) => Some(*scale),
+            _ => None,
+        }
     }
 
     /// Sets the variables of the options.

@@ -21,6 +21,8 @@ pub(super) struct FolderRows {
     /// The variable `row`.
     pub row: Slot,
     pub failed: Failed,
+    /// The product pads a `char` to its length.
+    pub pads_char: bool,
     /// A text while it is looked at.
     pub text: Vec<u8>,
 }
@@ -81,8 +83,12 @@ impl FolderRows {
             }
             (Kind::Double | Kind::Date | Kind::Timestamp, value) => return Err(is_no(&self.said(value))),
             (Kind::Text, value) => row.any_text(self.text_of(value)),
-            (Kind::Char(length) | Kind::Varchar(length), value) => {
-                let text = self.text_of(value);
+            (kind @ (Kind::Char(length) | Kind::Varchar(length)), value) => {
+                let pads = self.pads_char && matches!(kind, Kind::Char(_));
+                let mut text = self.text_of(value);
+                while let Some((b' ', rest)) = text.split_last().filter(|_| pads) {
+                    text = rest;
+                }
                 let length = usize::from(length);
                 if text.len() > length && text.iter().filter(|byte| **byte & 0xC0 != 0x80).count() > length {
                     return Err(format!(

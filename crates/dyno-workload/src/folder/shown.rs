@@ -9,6 +9,7 @@ use dyno_target::usual_dialects;
 use super::benchmark::{defines, rows_of};
 use super::options::shown;
 use super::rows::Failed;
+use super::tables::context;
 use super::{Folder, Mistake, Mistakes};
 use crate::dataset::rows::{Form, RowRange};
 use crate::script::Protocol;
@@ -33,12 +34,16 @@ pub fn check(name: &str, files: &BTreeMap<String, String>) -> Result<String, Mis
         let suits = if option.default == "fit" { ", here; else what suits the machine" } else { "" };
         let _ = writeln!(text, "--{} {}{suits}", option.long, shown(*value));
     }
-    for (dialect, sql) in usual_dialects() {
+    let mut options = context(&folder.names, folder.seed, &folder.options, &values);
+    let runs_on =
+        |dialect: &str| folder.runs_on.iter().any(|protocol| protocol.eq_ignore_ascii_case(dialect));
+    for (dialect, sql) in usual_dialects().into_iter().filter(|(dialect, _)| runs_on(dialect)) {
         let _ = writeln!(text, "\n{dialect}");
         for (table, count) in folder.tables.iter().zip(&rows) {
-            let table = table.describe(&sql, &folder.tables, &rows, (*count, 0));
+            let mut made = table.describe(&sql, &folder.tables, &rows, (*count, 0));
+            table.narrow(&mut made, &mut options).map_err(failed)?;
             let steps =
-                [table.before_load(&sql, ""), table.keys(&sql), table.indexes(&sql), table.references(&sql)];
+                [made.before_load(&sql, ""), made.keys(&sql), made.indexes(&sql), made.references(&sql)];
             steps.iter().flatten().for_each(|statement| _ = writeln!(text, "  {statement}"));
         }
         for transaction in &folder.transactions {

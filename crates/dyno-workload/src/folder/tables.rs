@@ -76,9 +76,10 @@ pub(super) struct Table {
     pub name: String,
     rows: Program,
     pub columns: Vec<Column>,
-    key: Vec<String>,
+    pub key: Vec<String>,
     indexes: Vec<(Vec<String>, bool)>,
     foreign_keys: Vec<Reference>,
+    fill_percent: Option<u8>,
     pub before_load: Option<BeforeLoad>,
     /// The first column is the number of the row.
     pub is_numbered: bool,
@@ -92,6 +93,8 @@ pub(super) struct Column {
     pub kind: Kind,
     /// It may be NULL.
     pub null: bool,
+    /// Where this is true, it has 32 bits.
+    integer_if: Option<Program>,
     pub program: Program,
     pub seed: u64,
     /// The variable of a column that others read.
@@ -326,6 +329,10 @@ impl Table {
         {
             notes.at(before.span(), "a table that is emptied before each load is made with `rows = 0`");
         }
+        let fill_percent = file.fill_percent.as_ref().map(|percent| *percent.get_ref());
+        if let Some(percent) = file.fill_percent.as_ref().filter(|it| !(10..=100).contains(it.get_ref())) {
+            notes.at(percent.span(), "a page is filled by 10 to 100 percent");
+        }
         let (rows, columns_written) = (rows?, file.columns.len());
         if columns.len() < columns_written {
             return None;
@@ -342,6 +349,7 @@ impl Table {
             key,
             indexes,
             foreign_keys,
+            fill_percent,
             before_load,
             is_numbered,
             row_bytes_max,
@@ -357,7 +365,9 @@ impl Table {
         let row = names.slot(ROW);
         let mut columns: Vec<Column> = Vec::new();
         let mut slots: Vec<(Slot, usize)> = Vec::new();
-        for (place, ColumnFile { name, kind, value, identity, null }) in file.columns.iter().enumerate() {
+        for (place, ColumnFile { name, kind, value, identity, null, integer_if }) in
+            file.columns.iter().enumerate()
+        {
             check_name(name, "column", notes);
             let own = name.get_ref();
             if file.columns[..place].iter().any(|other| other.name.get_ref() == own) {
@@ -376,6 +386,7 @@ impl Table {
             let text = match value {
                 Some(value) => Some((value.get_ref().as_str(), value.span())),
                 None if *identity => Some((":row", name.span())),
+                None if *null => Some(("null", name.span())),
                 None => {
                     notes.at(
                         name.span(),
@@ -393,6 +404,13 @@ impl Table {
                 }
                 compile(text, span, names, notes, knows)
             });
+            let integer_if = integer_if.as_ref().and_then(|integer_if| {
+                if kind_read != Ok(Kind::BigInteger) {
+                    notes.at(integer_if.span(), "`integer-if` is for a bigint that is no identity");
+                }
+                let is_option = |slot| options.place(slot).is_some();
+                compile(integer_if.get_ref(), integer_if.span(), names, notes, is_option)
+            });
             if let (Ok(kind), Some(program)) = (kind_read, program) {
                 for (slot, of) in &slots {
                     if program.reads().any(|read| read == *slot)
@@ -405,6 +423,7 @@ impl Table {
                     name: own.clone(),
                     kind,
                     null: *null,
+                    integer_if,
                     program,
                     seed: column_seed(seed, file.name.get_ref(), own),
                     slot: None,
@@ -449,6 +468,28 @@ impl Table {
         }
     }
 
+    /// The columns as they are made.
+    pub(super) fn columns_made(&self) -> Vec<dataset::Column> {
+        let made = self.columns.iter().map(|own| {
+            let constraint = if own.null || own.kind.is_identity() { "" } else { " NOT NULL" };
+            column(own.name.clone(), own.kind, constraint)
+        });
+        made.collect()
+    }
+
+    /// Makes the columns that have 32 bits with these options such ones.
+    pub(super) fn narrow(&self, made: &mut dataset::Table, context: &mut RowContext) -> Result<(), String> {
+        for (own, made) in self.columns.iter().zip(&mut made.columns) {
+            let Some(integer_if) = &own.integer_if else { continue };
+            let holds = context.evaluate(integer_if, 0, 0);
+            let wrong = |error| format!("the type of {}.{} cannot be computed: {error}", self.name, own.name);
+            if holds.map_err(wrong)?.holds() {
+                made.kind = Kind::Integer;
+            }
+        }
+        Ok(())
+    }
+
     /// What is made in a dialect. `loaded` rows are there before; `all` are the numbers of rows of all tables.
     pub(super) fn describe(
         &self,
@@ -457,10 +498,6 @@ impl Table {
         all: &[u64],
         (rows, loaded): (u64, u64),
     ) -> dataset::Table {
-        let columns = self.columns.iter().map(|own| {
-            let constraint = if own.null || own.kind.is_identity() { "" } else { " NOT NULL" };
-            column(own.name.clone(), own.kind, constraint)
-        });
         let first = self.columns.first().map(|column| &column.name);
         let key = match self.key.as_slice() {
             [] => None,
@@ -500,7 +537,8 @@ impl Table {
             foreign_keys: self.foreign_keys.iter().map(foreign_key).collect(),
             rows,
             loaded,
-            ..dataset::Table::new(self.name.clone(), columns.collect())
+            fill_percent: self.fill_percent,
+            ..dataset::Table::new(self.name.clone(), self.columns_made())
         }
     }
 

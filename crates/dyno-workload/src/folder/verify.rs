@@ -6,7 +6,7 @@ use dyno_results::format::grouped;
 use dyno_target::connection::Connection;
 
 use super::Folder;
-use super::checks::Answer;
+use super::checks::{Answer, FolderCheck};
 use super::file::BeforeLoad;
 use super::options::Values;
 use super::tables::context;
@@ -24,16 +24,25 @@ pub(super) struct Census {
 }
 
 impl Census {
-    pub(super) fn take(folder: &Folder, connection: &mut Connection) -> Result<Self, TableError> {
+    pub(super) fn take(
+        folder: &Folder,
+        place: usize,
+        connection: &mut Connection,
+    ) -> Result<Self, TableError> {
         limits::lift(connection);
         let rows = TableCounter(folder.table_names()).rows(connection)?;
-        let answer =
-            |check: &super::FolderCheck| check.read(connection).map_err(TableError::of("the tables"));
-        Ok(Self { rows, answers: folder.checks.iter().map(answer).collect::<Result<_, _>>()? })
+        let answer = |check: &FolderCheck| check.read(connection).map_err(TableError::of("the tables"));
+        Ok(Self { rows, answers: folder.checks_of(place).map(answer).collect::<Result<_, _>>()? })
     }
 }
 
 impl Folder {
+    /// The checks that are asked behind a load of a mix.
+    pub(super) fn checks_of(&self, place: usize) -> impl Iterator<Item = &FolderCheck> {
+        let mix = self.mixes.get(place);
+        self.checks.iter().filter(move |check| mix.is_some_and(|mix| check.is_for(mix)))
+    }
+
     pub(super) fn table_names(&self) -> Vec<String> {
         self.tables.iter().map(|table| table.name.clone()).collect()
     }
@@ -115,7 +124,7 @@ impl Folder {
         (place, before, changes): (usize, &Census, &[Option<Vec<i64>>]),
         (done, acknowledged): (Done, &[u64]),
     ) -> Result<Vec<Check>, TableError> {
-        let after = Census::take(self, connection)?;
+        let after = Census::take(self, place, connection)?;
         let mut verdicts = Vec::new();
         let parts = self.mixes.get(place).map(|mix| mix.parts.as_slice()).unwrap_or_default();
         let own: Option<Vec<&Vec<i64>>> =
@@ -138,7 +147,7 @@ impl Folder {
             let why = "its clients did not count all transactions by their kind".to_owned();
             verdicts.push(Verdict::undecided("rows-as-acknowledged", why));
         }
-        for ((check, before), after) in self.checks.iter().zip(&before.answers).zip(&after.answers) {
+        for ((check, before), after) in self.checks_of(place).zip(&before.answers).zip(&after.answers) {
             verdicts.push(check.judge(before, after));
         }
         Ok(checks(target, self.workloads[place], verdicts))

@@ -99,6 +99,14 @@ fn mistakes_in_the_file_are_told_with_their_places() {
         ("default = 100", "default = \":rows / 2\""),
         ("default = 100", "default = \"fit\"\n\n[options.more]\nabout = \"more\"\ndefault = \"fit\""),
         ("default = 100", "default = 100\nmin = \"one\""),
+        ("default = 100", "default = 100\nfound = \"DELETE FROM parent\""),
+        ("default = 100", "default = 100\nsuits = \"8 * :cpus\""),
+        ("default = 100", "default = \"fit\"\nsuits = \"8 * :cpu\""),
+        (
+            "default = 100",
+            "default = 100\n\n[options.more]\nabout = \"more\"\ndefault = 1\nfound = \"SELECT 1\"",
+        ),
+        ("usual = [\"read\"]", "usual = [\"read\"]\nruns-on = [\"postgres\"]"),
         // Tables and their columns.
         ("name = \"parent\"", "name = \"Parent\""),
         ("name = \"parent\"", "name = \"order\""),
@@ -134,6 +142,12 @@ fn mistakes_in_the_file_are_told_with_their_places() {
         ("key = [\"id\"]\nforeign", "key = [\"id\"]\nindexes = [{ columns = [\"parent\"] }]\nforeign"),
         ("rows = \":rows\"", "rows = \":rows\"\nbefore-load = \"empty\""),
         ("rows = \":rows\"", "rows = \":rows\"\nbefore-load = \"analyze\""),
+        ("rows = \":rows\"", "rows = \":rows\"\nfill-percent = 101"),
+        (
+            "name = \"parent_id\", type = \"integer\"",
+            "name = \"parent_id\", type = \"integer\", integer-if = \":rows < 9\"",
+        ),
+        ("type = \"bigint\", value", "type = \"bigint\", integer-if = \":row < 9\", value"),
         // Transactions, mixes and checks.
         ("usual = [\"read\"]", "usual = [\"raed\"]"),
         ("name = \"read\"", "name = \"Read\""),
@@ -150,6 +164,7 @@ fn mistakes_in_the_file_are_told_with_their_places() {
         ("name = \"both\"", "name = \"write\""),
         ("none = ", "unchanged = \"SELECT 1\"\nnone = "),
         ("none = \"SELECT 1", "none = \"DELETE"),
+        ("none = \"SELECT 1", "for = [\"wirte\"]\nnone = \"SELECT 1"),
         ("none = \"SELECT 1", "growth = true\nnone = \"SELECT 1"),
         ("none = \"SELECT 1", "none = \"SELECT 1; DROP TABLE parent; SELECT 1"),
     ];

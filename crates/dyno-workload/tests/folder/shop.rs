@@ -8,7 +8,9 @@ use dyno_engine::engine::{Engine, Observation};
 use dyno_results::event::Check;
 use dyno_results::spec::{End, StageOrder};
 use dyno_target::{Connection, Environment, Target};
-use dyno_workload::benchmark::{Benchmark, BenchmarkError, Dataset, Done, Sending, SeriesLoad, Site};
+use dyno_workload::benchmark::{
+    Benchmark, BenchmarkError, Dataset, Done, ExpectedRows, Sending, SeriesLoad, Site,
+};
 use dyno_workload::folder;
 use dyno_workload::registry::{self, DataOptions};
 use serde_json::{Value, json};
@@ -238,6 +240,74 @@ fn a_load_that_writes_begins_with_tables_that_were_emptied() {
         let both = bank.find("./bank").loads().remove(0);
         let each = [look, moves, both].map(|load| clients(load.as_ref()));
         assert_eq!(each, [None, Some(2), Some(2)]);
+    });
+}
+
+#[test]
+fn a_check_is_asked_behind_the_transactions_that_it_is_for() {
+    on_each(|bank| {
+        let name = &bank.name;
+        bank.prepare_of("./bank").unwrap();
+        let richer = "UPDATE account SET balance = balance + 1 WHERE id = 7";
+        let agree = "accounts-and-branches-agree-with-the-entries";
+        assert_eq!(bank.failed("./bank/move", &[richer]), agree, "{name}");
+        assert_eq!(bank.failed("./bank/look", &[richer]), "no-balance-changes", "{name}");
+        assert_eq!(bank.failed("./bank/both", &[richer]), "", "{name}: it is of neither alone");
+    });
+}
+
+#[test]
+fn tables_without_marks_are_known_by_their_columns_and_rows() {
+    on_each(|bank| {
+        let name = &bank.name;
+        bank.prepare_of("./bank").unwrap();
+        let find = |options: Value| {
+            let found = benchmark(&bank.target, "./bank", &options).find(&mut bank.open());
+            found.map(|data| data.map(|data| data.expected)).map_err(|error| error.to_string())
+        };
+        let exactly = [ExpectedRows::Any, ExpectedRows::Exactly(2), ExpectedRows::Exactly(200)];
+        assert_eq!(find(json!({})), Ok(Some(exactly.to_vec())), "{name}");
+        assert!(find(json!({ "branches": 3 })).unwrap_err().contains("has --branches 2, not 3"), "{name}");
+        let damages = [
+            ("DELETE FROM account WHERE id = 77", "of 100 rows of account"),
+            ("DELETE FROM account WHERE id = 200", "account runs from 1 to 199, not from 1 to 200"),
+            ("DELETE FROM branch WHERE id = 1", "branch runs from 2 to 2"),
+            ("DELETE FROM branch", "--branches 0 is too little"),
+            ("DROP TABLE entry", "entry is missing"),
+        ];
+        for (damage, expected) in damages {
+            bank.execute(damage);
+            let refused = find(json!({})).unwrap_err();
+            let is_told = refused.contains(expected) && refused.contains("is damaged");
+            assert!(is_told, "{name}: {damage}: {refused}");
+        }
+
+        // Another program makes the same tables.
+        ["account", "branch"].iter().for_each(|table| bank.execute(&format!("DROP TABLE {table}")));
+        assert_eq!(find(json!({})), Ok(None), "{name}");
+        bank.execute("CREATE TABLE entry (account_id BIGINT, amount INTEGER)");
+        bank.execute("CREATE TABLE branch (id INTEGER NOT NULL PRIMARY KEY, balance INTEGER)");
+        let account =
+            "CREATE TABLE account (id INTEGER NOT NULL, branch_id INTEGER, balance INTEGER, remark CHAR(9)";
+        bank.execute(&format!("{account})"));
+        assert!(find(json!({})).unwrap_err().contains("account has no primary key on id"), "{name}");
+        bank.execute("DROP TABLE account");
+        bank.execute(&format!("{account}, PRIMARY KEY (id))"));
+        bank.execute("INSERT INTO branch VALUES (1, 0)");
+        let rows: Vec<String> = (1..=100).map(|id| format!("({id}, 1, 0, NULL)")).collect();
+        bank.execute(&format!("INSERT INTO account VALUES {}", rows.join(", ")));
+        assert_eq!(find(json!({})).unwrap().unwrap()[2], ExpectedRows::Exactly(100), "{name}");
+        assert_eq!(bank.failed("./bank/move", &[]), "", "{name}");
+
+        // And others have the name of one alone.
+        bank.execute("DROP TABLE account");
+        bank.execute("CREATE TABLE account (id INTEGER, owner INTEGER)");
+        let refused = bank.prepare_of("./bank").unwrap_err().to_string();
+        assert!(
+            refused.starts_with("account is there and is no table of ./bank: its columns are"),
+            "{name}: {refused}"
+        );
+        assert_eq!(bank.text("SELECT COUNT(*) FROM account"), "0", "{name}");
     });
 }
 
