@@ -267,7 +267,7 @@ pub(crate) fn load_of(
     let mut weighted = Vec::new();
     for (SqlScript { name, text, defines, .. }, weight) in scripts {
         let script = parse_with_text(name, text, read_for, &mut names, defines)?;
-        weighted.push(WeightedScript { script: Script { name: name.clone(), ..script }, weight: *weight });
+        weighted.push(WeightedScript::new(Script { name: name.clone(), ..script }, *weight));
     }
     let bound = match &dialect {
         Some(dialect) => {

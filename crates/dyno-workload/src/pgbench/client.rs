@@ -16,7 +16,9 @@ use dyno_engine::workload::{
 use dyno_wire::libpq_text;
 
 use super::debug::tell_value;
+use super::effects::Commit;
 use super::load::{PgbenchShared, Told};
+use super::mix::Deck;
 use super::row_sink::RowSink;
 use super::sending::{Pipeline, Sent};
 use super::shell;
@@ -38,7 +40,7 @@ pub(super) struct ScriptClient {
     lent: Option<Arc<PgbenchShared>>,
     pub(super) identity: ClientIdentity,
     pub(super) variables: Variables,
-    random: Prng,
+    pub(super) random: Prng,
     /// What `random` was when the transaction began: a further try draws the same.
     random_before: Prng,
     /// The transaction's script, and the command that is run or waited for.
@@ -63,8 +65,16 @@ pub(super) struct ScriptClient {
     pub(super) pipeline: Option<Pipeline>,
     /// The turns of each `\for` that is under way: the number of the current one, and the last.
     turns: Vec<(i64, i64)>,
+    pub(super) deck: Deck,
+    /// Before the transaction.
+    pause: Option<Duration>,
+    pub(super) commit: Commit,
+    /// Rows that the last statement has returned.
+    pub(super) returned: u64,
     /// Turns so far of the transaction.
     turned: u32,
+    /// The script has undone the transaction itself.
+    pub(super) rolled_back: bool,
     pub(super) sent: Sent,
     pub(super) rows: RowSink,
     /// The command was begun before what it needs was prepared.
@@ -121,7 +131,12 @@ impl ScriptClient {
             status: TransactionStatus::Idle,
             pipeline: None,
             turns: Vec::new(),
+            deck: Deck::default(),
+            pause: None,
+            commit: Commit::default(),
+            returned: 0,
             turned: 0,
+            rolled_back: false,
             sent: Sent::default(),
             rows: RowSink::default(),
             prepares_first: false,
@@ -356,6 +371,8 @@ impl ScriptClient {
 
     /// Sets what the script of a workload file is told of each answer; a `\rollback` ends it.
     fn tell_script(&mut self, told: Told, answer: &Answer) {
+        self.commit.answered();
+        self.returned = answer.rows;
         for (slot, count) in [(told.returned, answer.rows), (told.affected, answer.affected)] {
             if let Some(slot) = slot {
                 self.variables.set(slot, Value::Integer(count.cast_signed()));
@@ -364,6 +381,7 @@ impl ScriptClient {
         let commands = self.shared.scripts.get(self.script).map_or(&[][..], |script| &script.script.commands);
         if matches!(commands.get(self.command), Some(Command { kind: Kind::Rollback, .. })) {
             self.command = commands.len();
+            self.rolled_back = true;
         }
     }
 
@@ -397,8 +415,12 @@ impl ScriptClient {
 
 impl Client for ScriptClient {
     fn begin(&mut self) -> TransactionType {
+        let before = (self.transactions > 0).then_some(self.script);
         self.choose();
         self.chosen = None;
+        if self.shared.has_pauses {
+            self.pause = self.pause_before(before);
+        }
         self.random_before = self.random;
         self.failure = None;
         self.restart();
@@ -420,8 +442,15 @@ impl Client for ScriptClient {
     }
 
     fn next(&mut self, answer: Option<&Answer>, request: &mut Request<'_>) -> Step {
+        if let Some(pause) = self.pause.take() {
+            return Step::Sleep(pause);
+        }
         let Some(shared) = self.lent.take() else { return Step::Abort };
         let ran = self.resume(answer, request).and_then(|()| self.run(&shared, request));
+        let ran = match ran {
+            Ok(step @ Step::SendCommit) => self.note_commit(&shared, step),
+            ran => ran,
+        };
         self.lent = Some(shared);
         self.waits = matches!(ran, Ok(Step::Send | Step::SendCommit | Step::Sleep(_)));
         ran.unwrap_or_else(|Aborted { why }| {
@@ -474,12 +503,19 @@ impl Client for ScriptClient {
     }
 
     fn lost(&mut self, error: &SessionError) {
+        self.not_committed(true);
         self.tell_lost(error);
         self.shared.aborted(self.identity.thread);
     }
 
     fn ended(&mut self, ended: &EndedTransaction) {
         self.count(ended);
+        if self.shared.told.is_some() {
+            match ended.well {
+                true => self.note_end(),
+                false => self.not_committed(false),
+            }
+        }
         // Between two transactions it stands at none of the commands.
         self.command = 0;
         self.online = !self.shared.options.connects_each;
@@ -496,7 +532,7 @@ impl ScriptClient {
         (self.command, self.jumped, self.waits, self.pipeline) = (0, false, false, None);
         self.preparing = None;
         self.turns.clear();
-        self.turned = 0;
+        (self.turned, self.rolled_back) = (0, false);
     }
 
     /// Sets what the script of a workload file knows at its beginning.
@@ -512,7 +548,7 @@ impl ScriptClient {
     /// Chooses the next transaction's script, once.
     pub(super) fn choose(&mut self) {
         if self.chosen.is_none() {
-            self.script = self.shared.choose_script(self.identity.thread);
+            self.script = self.next_script();
             self.chosen = Some(self.script);
         }
     }

@@ -1,7 +1,7 @@
 //! The load of a pgbench run: its scripts, what all clients share, and what they count.
 
-use dyno_results::spec::Arrivals;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use dyno_results::spec::{Arrivals, Segment};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -12,7 +12,9 @@ use dyno_engine::workload::{Client, ClientIdentity, StatementId, Workload};
 use super::bound::BoundScripts;
 use super::client::ScriptClient;
 use super::console::Console;
+use super::effects::{Effect, EffectCount, Effects};
 use super::log::{LogEntry, LogError, LogOptions, TransactionLog};
+use super::mix::Pauses;
 use super::tally::{Counts, Tally};
 use crate::script::random::Prng;
 use crate::script::seeds::{Seeds, choose};
@@ -25,6 +27,17 @@ use crate::script::{
 pub struct WeightedScript {
     pub script: Script,
     pub weight: u32,
+    /// What a transaction does to the numbers of rows.
+    pub effects: Vec<Effect>,
+    /// Rows that its last statement is to return.
+    pub returns: Option<u64>,
+    pub pauses: Pauses,
+}
+
+impl WeightedScript {
+    pub fn new(script: Script, weight: u32) -> Self {
+        Self { script, weight, effects: Vec::new(), returns: None, pauses: Pauses::default() }
+    }
 }
 
 /// What decides a run, beside its scripts.
@@ -49,6 +62,10 @@ pub struct LoadOptions {
     /// In that of workload files what cannot do what the script says ends its client: a statement with a variable that has no value,
     /// and one that the server does not prepare. pgbench sends both.
     pub language: Language,
+    /// The part of the clients of all generators that these are: what `next(NAME)` gives them is no other generator's.
+    pub segment: Segment,
+    /// Scripts are dealt, each as often as its weight says, and not drawn.
+    pub dealt: bool,
     pub failures_detailed: bool,
     pub verbose_errors: bool,
     /// `--debug`
@@ -74,6 +91,8 @@ impl Default for LoadOptions {
             connects_each: false,
             exit_on_abort: false,
             language: Language::Pgbench,
+            segment: Segment::default(),
+            dealt: false,
             failures_detailed: false,
             verbose_errors: false,
             debug: false,
@@ -108,6 +127,12 @@ pub(super) struct PgbenchShared {
     /// What scripts of workload files are told; `None` for pgbench's.
     pub(super) told: Option<Told>,
     pub(super) clients_begun: AtomicU32,
+    /// Transactions that their scripts have undone.
+    pub(super) rolled_back: AtomicU64,
+    pub(super) effects: Effects,
+    pub(super) has_pauses: bool,
+    /// Transactions whose last statement returned another number of rows than it is to.
+    pub(super) wrong_answers: AtomicU64,
 }
 
 /// The variables that a script of a workload file has of itself.
@@ -125,7 +150,6 @@ pub(super) struct Told {
 #[repr(align(128))]
 struct ThreadShare {
     state: Mutex<ThreadState>,
-    /// By script.
     /// By script, made with the first client of the thread: a driver may have thousands of threads, and a script thousands of commands.
     tallies: OnceLock<Vec<Arc<Tally>>>,
 }
@@ -192,6 +216,8 @@ impl PgbenchLoad {
             weights: scripts.iter().map(|script| i64::from(script.weight)).collect(),
             types: scripts.iter().map(|script| script.script.name.clone()).collect(),
             statement_names: statement_names(&scripts, options.mode),
+            effects: Effects::new(scripts.iter().flat_map(|script| &script.effects)),
+            has_pauses: scripts.iter().any(|script| script.pauses != Pauses::default()),
             scripts,
             names,
             options,
@@ -204,6 +230,8 @@ impl PgbenchLoad {
             bound,
             told,
             clients_begun: AtomicU32::new(0),
+            rolled_back: AtomicU64::new(0),
+            wrong_answers: AtomicU64::new(0),
         })))
     }
 
@@ -223,6 +251,21 @@ impl PgbenchLoad {
         let mut sum = Counts::default();
         self.counts_by_script().iter().for_each(|script| sum.merge_script(script));
         sum
+    }
+
+    /// What transactions have done to the numbers of rows, by [`Effect::count`].
+    pub fn effects(&self) -> Vec<EffectCount> {
+        self.0.effects.counts()
+    }
+
+    /// Transactions whose last statement returned another number of rows than it is to.
+    pub fn wrong_answers(&self) -> u64 {
+        self.0.wrong_answers.load(Ordering::Relaxed)
+    }
+
+    /// Transactions that ended well because their script has undone them.
+    pub fn rolled_back(&self) -> u64 {
+        self.0.rolled_back.load(Ordering::Relaxed)
     }
 
     /// The first thread of which a client aborted.
@@ -299,7 +342,7 @@ fn initial_variables(options: &LoadOptions, names: &mut Names, scale: i64, seeds
 fn numbers(options: &LoadOptions, names: &Names) -> Counters {
     let of = |name: &str| options.defines.iter().rev().find(|(defined, _)| defined == name);
     let largest = |name: &str| of(name).and_then(|(_, value)| value.parse().ok()).unwrap_or(0);
-    Counters::new(names, largest)
+    Counters::new(names, largest, options.segment)
 }
 
 impl PgbenchShared {
@@ -356,7 +399,7 @@ impl Workload for PgbenchLoad {
     }
 
     fn timed_from_begin(&self) -> bool {
-        true
+        !self.0.has_pauses
     }
 
     fn gaps(&self, thread: u32, arrivals: &Arrivals) -> Option<Gaps> {

@@ -10,6 +10,8 @@ mod errors;
 #[cfg(test)]
 mod load;
 #[cfg(test)]
+mod mixes;
+#[cfg(test)]
 mod server;
 
 use std::sync::atomic::AtomicBool;

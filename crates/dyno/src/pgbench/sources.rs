@@ -38,7 +38,7 @@ pub(super) fn read_scripts(options: &RunOptions, names: &mut Names) -> Result<Re
             ScriptSource::StandardInput | ScriptSource::File(_) => stored_script(&name, &text),
         };
         stored["weight"] = choice.weight.into();
-        Ok((WeightedScript { script, weight: choice.weight }, stored))
+        Ok((WeightedScript::new(script, choice.weight), stored))
     };
     let read = options.scripts.iter().map(&mut read).collect::<Result<Vec<_>, PgbenchFailed>>()?;
     let only_read = statements.iter().all(|statement| statement.only_reads);
