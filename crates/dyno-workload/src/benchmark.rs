@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use dyno_engine::workload::Workload;
 use dyno_results::event::Check;
-use dyno_results::spec::Protocol;
+use dyno_results::spec::{Protocol, Segment};
 use dyno_target::connection::{Connection, QueryError};
 use dyno_target::inspect;
 use dyno_target::product::Dialect;
@@ -247,11 +247,20 @@ pub struct Sending {
     pub threads: u32,
     pub tries_max: u32,
     pub seed: u64,
+    /// Whose of all load generators the clients are.
+    pub segment: Segment,
 }
 
 impl Default for Sending {
     fn default() -> Self {
-        Self { protocol: Protocol::Prepared, dialect: None, threads: 1, tries_max: 1, seed: 0 }
+        Self {
+            protocol: Protocol::Prepared,
+            dialect: None,
+            threads: 1,
+            tries_max: 1,
+            seed: 0,
+            segment: Segment::default(),
+        }
     }
 }
 

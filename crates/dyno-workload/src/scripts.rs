@@ -12,13 +12,15 @@ use dyno_target::statements::UserStatement;
 use crate::benchmark::{
     Baseline, Benchmark, BenchmarkError, Dataset, MeasuredSize, Progress, Sending, Series, SeriesLoad, Site,
 };
-use crate::durable::only_reads;
+use crate::durable::{Durable, only_reads};
 use crate::pgbench::bound::{BindError, BoundScripts, pipeline};
 use crate::pgbench::console::Console;
+use crate::pgbench::effects::Effect;
 use crate::pgbench::load::{LoadOptions, PgbenchLoad, WeightedScript};
+use crate::pgbench::mix::Pauses;
 use crate::script::{
-    Command, Kind, Language, Names, Protocol, Script, ScriptError, Undefined, Variables, changing_name,
-    parse_with_text, quoted_variable, undefined,
+    Command, Counters, ExpressionError, Kind, Language, Names, Numbers, Protocol, Script, ScriptError,
+    Undefined, Variables, changing_name, compile, parse_with_text, quoted_variable, undefined,
 };
 use crate::statements::statements;
 
@@ -178,6 +180,10 @@ impl SqlScript {
         &self.unused
     }
 
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -200,23 +206,42 @@ impl SqlScript {
         self.parsed(Protocol::Simple).map(|(script, _)| script.commands).unwrap_or_default()
     }
 
-    /// Why its clients cannot be of several generators.
-    pub(crate) fn undivided(&self) -> Option<&'static str> {
-        let (_, names) = self.parsed(Protocol::Simple).ok()?;
-        (!names.counters().is_empty()).then_some(
-            "a script with next(NAME) runs on one generator: no two of its clients draw the same number",
-        )
+    /// The names of what it counts by `next(NAME)`.
+    pub(crate) fn counters(&self) -> Vec<String> {
+        let parsed = self.parsed(Protocol::Simple);
+        parsed
+            .map(|(_, names)| names.counters().iter().map(ToString::to_string).collect())
+            .unwrap_or_default()
     }
 
-    /// Whether it may end a transaction by taking it back.
+    /// Whether it uses or sets a variable of this name.
+    pub(crate) fn names(&self, variable: &str) -> bool {
+        self.parsed(Protocol::Simple).is_ok_and(|(_, names)| names.find(variable).is_some())
+    }
+
+    /// The first variable of an expression that has no value where the script ends.
+    pub(crate) fn undefined_behind(&self, expression: &str) -> Result<Option<Undefined>, ExpressionError> {
+        let Ok((mut script, mut names)) = self.parsed(Protocol::Simple) else { return Ok(None) };
+        let kind = Kind::Set { expression: compile(expression, &mut names)?, slot: names.slot("") };
+        script.commands.push(Command { first_line: String::new(), line: 0, kind });
+        Ok(undefined(&script, &names, self.defines.keys().map(String::as_str)))
+    }
+
+    /// Whether no answer to what it sends tells that a transaction is done.
+    pub(crate) fn never_commits(&self) -> bool {
+        let is_durable =
+            |command: &Command| matches!(&command.kind, Kind::Sql(sql) if sql.durable != Durable::Nothing);
+        !self.commands().iter().any(is_durable)
+    }
+
+    /// Whether it may end a transaction by taking it back otherwise than by `\rollback`, which is known.
     pub(crate) fn rolls_back(&self) -> bool {
         let is_sql = |text: &String| {
             let words: Vec<String> = text.split_whitespace().take(2).map(str::to_ascii_lowercase).collect();
             let first = words.first().map_or("", |word| word.trim_end_matches(';'));
             matches!(first, "rollback" | "abort") && words.get(1).is_none_or(|word| word != "to")
         };
-        self.commands().iter().any(|command| matches!(command.kind, Kind::Rollback))
-            || self.sent().iter().any(is_sql)
+        self.sent().iter().any(is_sql)
     }
 
     /// Whether it writes in a transaction for each statement, so that what it has written stays where a later one fails.
@@ -252,32 +277,69 @@ impl SqlScript {
 
     /// The load of it, of which it is asked what is sent in this protocol.
     pub fn load(&self, protocol: Protocol) -> Box<dyn SeriesLoad> {
-        Box::new(ScriptLoad { script: self.clone(), protocol })
+        let numbers = Numbers::default();
+        // A counter goes on behind what `-D` says of its name.
+        for (name, value) in &self.defines {
+            numbers.set(name, value.parse().unwrap_or(0));
+        }
+        Box::new(ScriptLoad { script: self.clone(), protocol, numbers })
     }
 }
 
-/// The load of scripts with their weights, which begin with the same variables.
+/// A script of a load, and what else is said of its transactions.
+pub(crate) struct Part {
+    pub script: SqlScript,
+    pub weight: u32,
+    /// Expressions over the script's variables, each with what it counts.
+    pub effects: Vec<(usize, String)>,
+    /// See [`WeightedScript::returns`].
+    pub returns: Option<u64>,
+    pub pauses: Pauses,
+}
+
+impl Part {
+    /// Alone; of its transactions nothing is known.
+    fn of(script: SqlScript) -> Self {
+        Self { script, weight: 1, effects: Vec::new(), returns: None, pauses: Pauses::default() }
+    }
+}
+
+/// The load of scripts, which begin with the same variables.
 pub(crate) fn load_of(
-    scripts: &[(SqlScript, u32)],
+    parts: &[Part],
+    dealt: bool,
+    numbers: &Numbers,
     sending: &Sending,
 ) -> Result<PgbenchLoad, BenchmarkError> {
-    let Sending { protocol, dialect, threads, tries_max, seed } = *sending;
+    let Sending { protocol, dialect, threads, tries_max, seed, segment } = *sending;
     let read_for = if dialect.is_some() { Protocol::Simple } else { protocol };
     let mut names = Names::new();
     let mut weighted = Vec::new();
-    for (SqlScript { name, text, defines, .. }, weight) in scripts {
+    for Part { script: SqlScript { name, text, defines, .. }, weight, effects, returns, pauses } in parts {
         let script = parse_with_text(name, text, read_for, &mut names, defines)?;
-        weighted.push(WeightedScript::new(Script { name: name.clone(), ..script }, *weight));
+        let effects = effects.iter().map(|(count, rows)| {
+            let rows = compile(rows, &mut names).map_err(|error| BenchmarkError::Wrong(Box::new(error)))?;
+            Ok(Effect { count: *count, rows })
+        });
+        let effects = effects.collect::<Result<_, BenchmarkError>>()?;
+        let script = Script { name: name.clone(), ..script };
+        weighted.push(WeightedScript {
+            script,
+            weight: *weight,
+            effects,
+            returns: *returns,
+            pauses: *pauses,
+        });
     }
     let bound = match &dialect {
         Some(dialect) => {
-            let writes = scripts.iter().map(|(script, _)| script.writes());
+            let writes = parts.iter().map(|part| part.script.writes());
             let all: Vec<_> = weighted.iter().map(|it| &it.script).zip(writes).collect();
             BoundScripts::new(&all, protocol, dialect)?
         }
         None => BoundScripts::default(),
     };
-    let defines = scripts.first().map(|(script, _)| script.defines.clone()).unwrap_or_default();
+    let defines = parts.first().map(|part| part.script.defines.clone()).unwrap_or_default();
     let options = LoadOptions {
         defines: defines.into_iter().collect(),
         language: Language::Workload,
@@ -288,11 +350,14 @@ pub(crate) fn load_of(
         tries_max: Some(tries_max),
         // A statement that fails is a transaction that failed, and its client goes on.
         continue_on_error: true,
+        dealt,
         ..LoadOptions::default()
     };
     // The engine tells the errors of the load.
     let silent = Console::new(|_| (), Box::new(|_| String::new()));
-    let Ok(load) = PgbenchLoad::new(weighted, (names, bound), options, 1, Arc::default(), silent) else {
+    let counters = Counters::new(&names, numbers, segment);
+    let Ok(load) = PgbenchLoad::new(weighted, (names, bound, counters), options, 1, Arc::default(), silent)
+    else {
         unreachable!("it has no log that could not be opened")
     };
     Ok(load)
@@ -301,6 +366,7 @@ pub(crate) fn load_of(
 struct ScriptLoad {
     script: SqlScript,
     protocol: Protocol,
+    numbers: Numbers,
 }
 
 impl SeriesLoad for ScriptLoad {
@@ -309,11 +375,7 @@ impl SeriesLoad for ScriptLoad {
     }
 
     fn workload(&self, sending: &Sending) -> Result<Arc<dyn Workload>, BenchmarkError> {
-        Ok(Arc::new(load_of(&[(self.script.clone(), 1)], sending)?))
-    }
-
-    fn undivided(&self) -> Option<&'static str> {
-        self.script.undivided()
+        Ok(Arc::new(load_of(&[Part::of(self.script.clone())], false, &self.numbers, sending)?))
     }
 
     fn user_statements(&self) -> Vec<UserStatement> {

@@ -188,3 +188,16 @@ fn a_workload_that_counts_its_records_is_not_divided() {
     let said = String::from_utf8_lossy(&refused.stderr);
     assert!(!refused.status.success() && said.contains("runs on one generator"), "{said}");
 }
+
+#[test]
+fn rows_of_a_folder_are_numbered_and_counted_over_all_generators() {
+    let Some((_, url)) = database("orders") else { return };
+    let directory = TempDir::new().unwrap();
+    let mix = concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/dyno-workload/tests/folder/orders/mix");
+    let report =
+        run(3, &url, directory.path(), &[mix, "--warm-up", "0", "--duration", "1s", "--clients", "6"]);
+    assert_stages(&stages(&report, "mix"), 3);
+    let checks = report["checks"].as_array().unwrap();
+    assert!(checks.iter().any(|check| check["name"] == "rows-of-line"), "{checks:#?}");
+    assert!(checks.iter().all(|check| check["passed"] == true), "{checks:#?}");
+}

@@ -24,6 +24,7 @@ use crate::dataset::{
     NotReady, PROBES, Part, Preparation, SizeError, State, StateError, TableCounter, disk, numbers,
     rows_missing, state_of_recipes,
 };
+use crate::script::Numbers;
 
 /// Bytes that a server needs for a row beside its values, with its key.
 const ROW_OVERHEAD_BYTES: u64 = 48;
@@ -65,7 +66,6 @@ impl FolderBenchmark {
         let dialect = super::DIALECTS.into_iter().find(|name| *name == protocol).unwrap_or_default();
         let this = Self { folder, workloads, said, dialect };
         let values = this.values(FIT_SAMPLE)?;
-        folder.changes(&values).map_err(wrong)?;
         folder.contentions(&values).map_err(wrong)?;
         this.rows(&values)?;
         Ok(this)
@@ -157,13 +157,12 @@ impl FolderBenchmark {
         recipe: &Recipe,
     ) -> Result<Option<String>, QueryError> {
         let folder = self.folder;
-        let (values, made) = match self.made(recipe) {
-            Ok(made) => made,
+        let made = match self.made(recipe) {
+            Ok((_, made)) => made,
             // Of those that carry no mark it is their rows that tell the options.
             Err(error) => return Ok(folder.adopts().then(|| error.to_string())),
         };
-        let expected =
-            folder.changes(&values).map(|changes| folder.expected(&made, &changes)).unwrap_or_default();
+        let expected = folder.expected(&made);
         for ((table, rows), expected) in folder.tables.iter().zip(made).zip(expected) {
             let Some(first) = table.columns.first().filter(|_| table.is_numbered) else { continue };
             if expected.allows(0) && rows > 0 {
@@ -302,10 +301,11 @@ impl Benchmark for FolderBenchmark {
         let Some(recipe) = found else { return Ok(None) };
         self.suits(&recipe)?;
         let (values, made) = self.made(&recipe)?;
-        let changes = Arc::new(folder.changes(&values).map_err(wrong)?);
+        let numbers = Numbers::default();
+        folder.look_for_numbers(connection, &numbers)?;
         let tables = folder.table_names();
         let counts: Option<Box<dyn RowCounter>> = Some(Box::new(TableCounter(tables.clone())));
-        let expected = folder.expected(&made, &changes);
+        let expected = folder.expected(&made);
         let contentions = folder.contentions(&values).map_err(wrong)?;
         let (dialect, defines) = (self.dialect, defines(folder, &values));
         let load = move |place| FolderLoad {
@@ -314,7 +314,7 @@ impl Benchmark for FolderBenchmark {
             dialect,
             defines: defines.clone(),
             contention: contentions[place],
-            changes: Arc::clone(&changes),
+            numbers: numbers.clone(),
             made: Mutex::default(),
         };
         // Who made tables without marks may have made them of other values.

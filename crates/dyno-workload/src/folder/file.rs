@@ -147,13 +147,21 @@ pub struct TransactionFile {
     /// The file in the folder [default: NAME.sql]
     #[schemars(with = "Option<String>")]
     pub script: Option<Spanned<String>>,
-    /// Rows that each transaction adds to a table: numbers, or expressions over the options. A transaction that writes and
-    /// says neither this nor `removes` may change the numbers of rows in any way
+    /// Rows that each transaction adds to a table: numbers, or expressions over the variables of its script, as they are where the
+    /// commit is sent. A transaction that writes and says neither this nor `removes` may change the numbers of rows in any way
     #[schemars(with = "Option<BTreeMap<String, NumberOrText>>")]
     pub adds: Option<BTreeMap<String, Spanned<toml::Value>>>,
     /// The same of rows that it removes
     #[schemars(with = "Option<BTreeMap<String, NumberOrText>>")]
     pub removes: Option<BTreeMap<String, Spanned<toml::Value>>>,
+    /// Rows that its statements return, together
+    pub returns: Option<u64>,
+    /// Seconds that a client waits before it
+    #[schemars(with = "Option<f64>")]
+    pub keying: Option<Spanned<f64>>,
+    /// Seconds that a client waits behind it: the mean of an exponential distribution, of which none is longer than ten times as much
+    #[schemars(with = "Option<f64>")]
+    pub think: Option<Spanned<f64>>,
     /// Where more clients than a number wait for each other's rows
     pub contended: Option<ContendedFile>,
 }
@@ -178,6 +186,10 @@ pub struct MixFile {
     /// How often each transaction is drawn, beside the others
     #[schemars(with = "BTreeMap<String, u32>")]
     pub weights: BTreeMap<String, Spanned<u32>>,
+    /// Each client has each transaction exactly as often as its weight says, in an order that is drawn anew each time, instead of drawing
+    /// each transaction
+    #[serde(default)]
+    pub deal: bool,
 }
 
 /// What must hold behind a load: one of `none`, `equal` and `unchanged`.

@@ -10,14 +10,16 @@ use dyno_target::connection::Connection;
 use serde_json::Value;
 
 use super::file::BeforeLoad;
-use super::verify::Census;
+use super::transactions::last_of;
+use super::verify::{Before, Counted};
 use super::{Folder, Table};
 use crate::benchmark::{
     Baseline, BenchmarkError, Contention, LOCK_WAIT, Sending, Series, SeriesLoad, read_acknowledged,
 };
-use crate::dataset::TableError;
+use crate::dataset::{TableError, numbers};
 use crate::pgbench::load::PgbenchLoad;
-use crate::scripts::{SqlScript, load_of};
+use crate::script::Numbers;
+use crate::scripts::{Part, load_of};
 
 /// A transaction or a mix on data that is there.
 pub(super) struct FolderLoad {
@@ -29,32 +31,32 @@ pub(super) struct FolderLoad {
     pub defines: BTreeMap<String, String>,
     /// From how many clients on they wait for each other's rows.
     pub contention: Option<Contention>,
-    /// By transaction and table.
-    pub changes: Arc<Vec<Option<Vec<i64>>>>,
+    /// The largest keys, by table, of all loads on the data.
+    pub numbers: Numbers,
     /// What was made of it: an engine that is started again has its own.
     pub made: Mutex<Vec<PgbenchLoad>>,
 }
 
-impl FolderLoad {
-    fn scripts(&self) -> Result<Vec<(SqlScript, u32)>, BenchmarkError> {
-        scripts(self.folder, self.place, self.dialect, &self.defines)
-    }
-}
-
-/// The scripts of a mix with their weights.
-pub(super) fn scripts(
+/// The scripts of a mix.
+fn parts(
     folder: &Folder,
     place: usize,
     dialect: &str,
     defines: &BTreeMap<String, String>,
-) -> Result<Vec<(SqlScript, u32)>, BenchmarkError> {
-    let script = |(part, weight): &(usize, u32)| {
+) -> Result<Vec<Part>, BenchmarkError> {
+    let part = |(part, weight): &(usize, u32)| {
         let transaction = &folder.transactions[*part];
         let script = transaction.of_dialect(dialect, &folder.files, defines);
         let script = script.map_err(|error| BenchmarkError::Wrong(Box::new(error)))?;
-        Ok((script.called(transaction.name), *weight))
+        Ok(Part {
+            script: script.called(transaction.name),
+            weight: *weight,
+            effects: transaction.effects.clone().unwrap_or_default(),
+            returns: transaction.returns,
+            pauses: transaction.pauses,
+        })
     };
-    folder.mixes[place].parts.iter().map(script).collect()
+    folder.mixes[place].parts.iter().map(part).collect()
 }
 
 /// What is known of it without its data.
@@ -64,8 +66,10 @@ pub(super) fn series(
     dialect: &str,
     defines: &BTreeMap<String, String>,
 ) -> Series {
-    let scripts = scripts(folder, place, dialect, defines).unwrap_or_default();
-    let writes = scripts.iter().any(|(script, _)| script.writes());
+    let numbers = folder.tables.iter().map(|table| (last_of(&table.name), "1".to_owned()));
+    let defines = defines.clone().into_iter().chain(numbers).collect();
+    let parts = parts(folder, place, dialect, &defines).unwrap_or_default();
+    let writes = parts.iter().any(|part| part.script.writes());
     Series {
         name: folder.series_name(place),
         workload: folder.workloads[place],
@@ -75,13 +79,38 @@ pub(super) fn series(
     }
 }
 
+impl Folder {
+    /// Looks for the largest keys by which scripts number or draw rows.
+    pub(super) fn look_for_numbers(
+        &self,
+        connection: &mut Connection,
+        found: &Numbers,
+    ) -> Result<(), BenchmarkError> {
+        for (place, table) in self.tables.iter().enumerate() {
+            let is_asked = self.transactions.iter().any(|it| it.numbered.contains(&place));
+            if let Some(key) = table.number().filter(|_| is_asked) {
+                let sql = format!("SELECT COALESCE(MAX({}), 0) FROM {}", key.name, table.name);
+                let failed = |source| BenchmarkError::Query { doing: "look for the largest key", source };
+                let [largest] = numbers(connection, &sql).map_err(failed)?;
+                found.set(&table.name, largest);
+            }
+        }
+        Ok(())
+    }
+}
+
 impl SeriesLoad for FolderLoad {
     fn series(&self) -> Series {
         series(self.folder, self.place, self.dialect, &self.defines)
     }
 
     fn workload(&self, sending: &Sending) -> Result<Arc<dyn Workload>, BenchmarkError> {
-        let load = load_of(&self.scripts()?, sending)?;
+        let mut defines = self.defines.clone();
+        for table in &self.folder.tables {
+            defines.insert(last_of(&table.name), self.numbers.last(&table.name).to_string());
+        }
+        let parts = parts(self.folder, self.place, self.dialect, &defines)?;
+        let load = load_of(&parts, self.folder.mixes[self.place].is_dealt, &self.numbers, sending)?;
         self.made.lock().unwrap_or_else(PoisonError::into_inner).push(load.clone());
         Ok(Arc::new(load))
     }
@@ -97,47 +126,41 @@ impl SeriesLoad for FolderLoad {
     ) -> Result<(), BenchmarkError> {
         let tables = self.folder.tables.iter().filter(|table| table.before_load.is_some());
         let tables: Vec<_> = tables.filter(|_| self.series().writes).collect();
-        if tables.is_empty() {
-            return Ok(());
+        if !tables.is_empty() {
+            // Emptying a table waits for whoever has it in use, which is for others to end.
+            let [limit, lift] = connection.dialect().lock_wait(LOCK_WAIT);
+            let limited = |source| BenchmarkError::Query { doing: "limit the wait for locks", source };
+            connection.execute(&limit).map_err(limited)?;
+            for table in tables {
+                before_load(table, connection, &mut tell).map_err(locked)?;
+            }
+            connection.execute(&lift).map_err(limited)?;
         }
-        // Emptying a table waits for whoever has it in use, which is for others to end.
-        let [limit, lift] = connection.dialect().lock_wait(LOCK_WAIT);
-        let limited = |source| BenchmarkError::Query { doing: "limit the wait for locks", source };
-        connection.execute(&limit).map_err(limited)?;
-        for table in tables {
-            before_load(table, connection, &mut tell).map_err(locked)?;
-        }
-        connection.execute(&lift).map_err(limited)?;
-        Ok(())
+        self.folder.look_for_numbers(connection, &self.numbers)
     }
 
-    /// How many transactions of each part were acknowledged.
+    /// A [`Counted`].
     fn acknowledged(&self) -> Value {
-        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut sums = vec![0_u64; self.folder.mixes[self.place].parts.len()];
-        for load in made.iter() {
-            for (sum, counts) in sums.iter_mut().zip(load.counts_by_script()) {
-                *sum += counts.done;
-            }
+        let mut counted = Counted::default();
+        for load in self.made.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            counted.add(&Counted { outcomes: load.outcomes(), rows: load.effects() });
         }
-        sums.into()
+        serde_json::to_value(counted).unwrap_or_default()
     }
 
     fn baseline(&self, connection: &mut Connection) -> Result<Option<Baseline>, BenchmarkError> {
-        let parts = &self.folder.mixes[self.place].parts;
-        let is_unknown = parts.iter().any(|(part, _)| self.changes.get(*part).is_none_or(Option::is_none));
-        if is_unknown && self.folder.checks_of(self.place).next().is_none() {
+        let (folder, place) = (self.folder, self.place);
+        let mut transactions = folder.mixes[place].parts.iter().map(|(part, _)| &folder.transactions[*part]);
+        let is_known = transactions.clone().all(|it| it.effects.is_some());
+        let says_answers = transactions.any(|it| it.returns.is_some());
+        if !is_known && !says_answers && folder.checks_of(place).next().is_none() {
             return Ok(None);
         }
-        let before = Census::take(self.folder, self.place, connection)?;
-        let (folder, place, changes) = (self.folder, self.place, Arc::clone(&self.changes));
+        let before = Before::take(folder, place, connection)?;
         Ok(Some(Baseline::new(move |connection, target, done, acknowledged| {
-            let mut sums: Vec<u64> = Vec::new();
-            for counts in read_acknowledged::<Vec<u64>>(acknowledged) {
-                sums.resize(counts.len(), 0);
-                sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
-            }
-            folder.verify(connection, target, (place, &before, &changes), (done, &sums))
+            let mut counted = Counted::default();
+            read_acknowledged(acknowledged).for_each(|told| counted.add(&told));
+            folder.verify(connection, target, (place, &before), (done, &counted))
         })))
     }
 }

@@ -28,7 +28,6 @@ pub fn check(name: &str, files: &BTreeMap<String, String>) -> Result<String, Mis
     let failed = |why: String| Mistakes::from(Mistake::of_file(super::FILE, why));
     let values = folder.options.values(&folder.names, &serde_json::Map::new(), FIT).map_err(failed)?;
     let rows = rows_of(folder, &values).map_err(failed)?;
-    folder.changes(&values).map_err(failed)?;
     let mut text = String::new();
     for (option, value) in folder.options.iter().zip(&values) {
         let suits = if option.default == "fit" { ", here; else what suits the machine" } else { "" };

@@ -441,6 +441,12 @@ impl Table {
         columns
     }
 
+    /// The column that is its key, where it is one of whole numbers.
+    pub(super) fn number(&self) -> Option<&Column> {
+        let [key] = self.key.as_slice() else { return None };
+        self.columns.iter().find(|column| column.name == *key && column.is_integer())
+    }
+
     /// The variables that its rows read.
     pub(super) fn reads(&self) -> impl Iterator<Item = Slot> {
         let programs = self.columns.iter().map(|column| &column.program).chain([&self.rows]);

@@ -1,17 +1,24 @@
 //! The transactions of a folder, each a script, and the mixes of them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
 
 use toml::Spanned;
 
 use super::file::{ContendedFile, MixFile, TransactionFile};
 use super::mistake::{Mistake, Notes};
-use super::options::{Options, text_of};
-use super::tables::{Table, compile};
+use super::options::{Options, inside, text_of};
+use super::tables::{self, Table};
 use super::{DIALECTS, STATEMENTS_MAX};
 use crate::benchmark::Contention;
-use crate::script::{Names, Program, RowContext, Undefined, Value};
+use crate::pgbench::mix::Pauses;
+use crate::script::{Names, Program, RowContext, Undefined, Value, compile};
 use crate::scripts::{SqlScript, SqlScriptError};
+
+/// How many transactions can be dealt to a client at a time.
+const CARDS_MAX: u64 = 1_000;
+const PAUSE_S_MAX: f64 = 86_400.0;
 
 /// A script that is one transaction.
 #[derive(Debug)]
@@ -22,17 +29,27 @@ pub(super) struct Transaction {
     pub script: String,
     /// By dialect, where it is another there: the name of the file.
     variants: BTreeMap<&'static str, String>,
-    pub effect: Effect,
+    /// What it does to the numbers of rows, over the variables of its script, each with its place among the counts (see [`count`]);
+    /// `None` where that is not known.
+    pub effects: Option<Vec<(usize, String)>>,
+    pub returns: Option<u64>,
+    pub pauses: Pauses,
+    /// Places of the tables by whose largest key it numbers or draws rows.
+    pub numbered: Vec<usize>,
     /// The rows of which each transaction changes one, and why no more clients are of use.
     contended: Option<(Program, &'static str)>,
 }
 
-/// What a transaction does to the numbers of rows.
-#[derive(Debug)]
-pub(super) enum Effect {
-    /// By table: the rows that are added, and those that are removed.
-    Known(Vec<(usize, [Option<Program>; 2])>),
-    Unknown,
+/// What rows of a table are counted for.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Side {
+    Added,
+    Removed,
+}
+
+/// The place of a table's rows among all that is counted.
+pub(super) fn count(table: usize, side: Side) -> usize {
+    2 * table + side as usize
 }
 
 /// Several transactions, or one, that are run as one load.
@@ -42,6 +59,8 @@ pub(super) struct Mix {
     pub about: String,
     /// Places of transactions, each with its weight.
     pub parts: Vec<(usize, u32)>,
+    /// They are dealt, and not drawn.
+    pub is_dealt: bool,
 }
 
 impl Transaction {
@@ -57,21 +76,34 @@ impl Transaction {
         check_name(&file.name, before.iter().map(|other| other.name), notes);
         let (script, span) = script_of(file);
         let variants = variants(&script, texts);
-        let mut only_reads = true;
-        let says_rows = file.adds.is_some() || file.removes.is_some();
+        let mut scripts = Vec::new();
+        // Whatever the values are, the script is the same.
+        let last = tables.iter().filter(|table| table.number().is_some()).map(|table| last_of(&table.name));
+        let values = options.iter().map(|option| option.name.to_owned()).chain(last);
+        let values: BTreeMap<String, String> = values.map(|name| (name, "1".to_owned())).collect();
         for file in [&script].into_iter().chain(variants.values()) {
             match texts.get(file) {
-                Some(text) => only_reads &= check((file, text), says_rows, options, notes),
+                Some(text) => scripts.extend(check((file, text), &values, tables, notes)),
                 None => notes.at(span.clone(), format!("there is no file `{file}` in the folder")),
             }
         }
-        let effect = match (&file.adds, &file.removes) {
-            (None, None) if !only_reads => Effect::Unknown,
-            (adds, removes) => Effect::Known(effects([adds, removes], (options, tables), names, notes)),
+        let only_reads = !scripts.iter().any(SqlScript::writes);
+        let says = [(Side::Added, &file.adds), (Side::Removed, &file.removes)];
+        let effects = (only_reads || says.iter().any(|(_, rows)| rows.is_some()))
+            .then(|| effects(says, &scripts, tables, notes));
+        if effects.as_ref().is_some_and(|effects| !effects.is_empty()) {
+            scripts.iter().for_each(|script| check_commit(script, notes));
+        }
+        let numbers = |script: &SqlScript, table: &Table| {
+            script.counters().contains(&table.name) || script.names(&last_of(&table.name))
         };
+        let is_numbered = |place: &usize| scripts.iter().any(|script| numbers(script, &tables[*place]));
+        let numbered = (0..tables.len()).filter(is_numbered).collect();
+        let pauses =
+            Pauses { keying: pause(file.keying.as_ref(), notes), think: pause(file.think.as_ref(), notes) };
         let contended = file.contended.as_ref().and_then(|ContendedFile { rows, why }| {
             let is_option = |slot| options.place(slot).is_some();
-            let program = compile(&text_of(rows), rows.span(), names, notes, is_option)?;
+            let program = tables::compile(&text_of(rows), rows.span(), names, notes, is_option)?;
             Some((program, &*why.clone().leak()))
         });
         let about = match &file.about {
@@ -79,7 +111,9 @@ impl Transaction {
             None if only_reads => format!("read: {script}"),
             None => format!("write: {script}"),
         };
-        Self { name: name.clone().leak(), about, script, variants, effect, contended }
+        let returns = file.returns;
+        let name = name.clone().leak();
+        Self { name, about, script, variants, effects, returns, pauses, numbered, contended }
     }
 
     /// From how many clients on they wait for each other's rows.
@@ -138,11 +172,28 @@ fn check_name(name: &Spanned<String>, mut before: impl Iterator<Item = &'static 
     }
 }
 
-/// Looks whether a script can be run, of a transaction that may say how many rows it adds and removes; whether it only reads.
-fn check((file, text): (&str, &str), says_rows: bool, options: &Options, notes: &mut Notes<'_>) -> bool {
-    // Whatever the values are, the script is the same.
-    let values = options.iter().map(|option| (option.name.to_owned(), "1".to_owned())).collect();
-    let script = match SqlScript::new(file, text, &values) {
+/// The variable of scripts that has the largest key of a table.
+pub(super) fn last_of(table: &str) -> String {
+    format!("{table}.last")
+}
+
+fn pause(seconds: Option<&Spanned<f64>>, notes: &mut Notes<'_>) -> Duration {
+    let Some(seconds) = seconds else { return Duration::ZERO };
+    if !(0.0..=PAUSE_S_MAX).contains(seconds.get_ref()) {
+        notes.at(seconds.span(), format!("a pause is of 0 to {PAUSE_S_MAX} seconds"));
+        return Duration::ZERO;
+    }
+    Duration::from_secs_f64(*seconds.get_ref())
+}
+
+/// The script, if it can be run.
+fn check(
+    (file, text): (&str, &str),
+    values: &BTreeMap<String, String>,
+    tables: &[Table],
+    notes: &mut Notes<'_>,
+) -> Option<SqlScript> {
+    let script = match SqlScript::new(file, text, values) {
         Ok(script) => script,
         Err(SqlScriptError::Undefined { undefined: Undefined { name, line, nearest, .. }, .. }) => {
             let meant = nearest.map(|nearest| format!(" (did you mean :{nearest}?)")).unwrap_or_default();
@@ -150,11 +201,11 @@ fn check((file, text): (&str, &str), says_rows: bool, options: &Options, notes: 
                 "the variable :{name} has no value here{meant}: \\set it above, or make it an option"
             );
             notes.found.push(Mistake { file: file.to_owned(), place: Some((line as usize, 1)), what });
-            return true;
+            return None;
         }
         Err(error) => {
             notes.found.push(in_script(file, &error.to_string()));
-            return true;
+            return None;
         }
     };
     // A variable is a value wherever the script is run.
@@ -165,24 +216,36 @@ fn check((file, text): (&str, &str), says_rows: bool, options: &Options, notes: 
         let what = format!("\\{command} runs a program, which a workload of a folder cannot");
         notes.found.push(Mistake { file: file.to_owned(), place: Some((line as usize, 1)), what });
     }
-    if says_rows && script.rolls_back() {
-        let what = "a script that may roll back has no one number of rows: leave out `adds` and `removes`";
-        notes.found.push(Mistake::of_file(file, what));
-    }
-    if says_rows && script.writes_in_steps() {
-        let what = "without BEGIN each statement is a transaction of its own, and where one fails, the rows of those before stay: begin \
-                    the script with BEGIN and end it with COMMIT, or leave out `adds` and `removes`";
-        notes.found.push(Mistake::of_file(file, what));
-    }
-    if script.undivided().is_some() {
-        let what = "next(NAME) begins anew with each start of the clients, whatever rows are there: in a workload of a folder number rows \
-                    by an identity, and read the number with RETURNING and \\gset";
-        notes.found.push(Mistake::of_file(file, what));
+    for counter in script.counters() {
+        let mut counted = tables.iter().filter(|table| table.name == counter).filter_map(Table::number);
+        if counted.all(|number| number.kind.is_identity()) {
+            let what = format!(
+                "next({counter}) counts behind the largest key of the table `{counter}`, which there has to be, with a whole number as its \
+                 key and no identity"
+            );
+            notes.found.push(Mistake::of_file(file, what));
+        }
     }
     if script.commands().len() > STATEMENTS_MAX {
         notes.found.push(Mistake::of_file(file, format!("a script has at most {STATEMENTS_MAX} commands")));
     }
-    !script.writes()
+    Some(script)
+}
+
+/// Looks whether a script of which the rows are counted does not leave a part of them where it fails.
+fn check_commit(script: &SqlScript, notes: &mut Notes<'_>) {
+    let why = if script.rolls_back() {
+        "a script that has rows to count rolls back with \\rollback, which ends it"
+    } else if script.writes_in_steps() {
+        "without BEGIN each statement is a transaction of its own, and where one fails, the rows of those before stay: begin the script \
+         with BEGIN and end it with COMMIT, or leave out `adds` and `removes`"
+    } else if script.never_commits() {
+        "no statement changes rows, as far as its words tell: begin the script with BEGIN and end it with COMMIT, or leave out `adds` and \
+         `removes`"
+    } else {
+        return;
+    };
+    notes.found.push(Mistake::of_file(script.name(), why));
 }
 
 /// A message about a script, which begins with its file and maybe a line.
@@ -200,39 +263,76 @@ fn in_script(file: &str, message: &str) -> Mistake {
     }
 }
 
-type Numbers = Option<BTreeMap<String, Spanned<toml::Value>>>;
+type RowNumbers = Option<BTreeMap<String, Spanned<toml::Value>>>;
 
-/// What `adds` and `removes` say, by table.
+/// What `adds` and `removes` say.
 fn effects(
-    said: [&Numbers; 2],
-    (options, tables): (&Options, &[Table]),
-    names: &mut Names,
+    says: [(Side, &RowNumbers); 2],
+    scripts: &[SqlScript],
+    tables: &[Table],
     notes: &mut Notes<'_>,
-) -> Vec<(usize, [Option<Program>; 2])> {
-    let mut effects: Vec<(usize, [Option<Program>; 2])> = Vec::new();
-    for (side, numbers) in said.into_iter().enumerate() {
+) -> Vec<(usize, String)> {
+    let mut effects = Vec::new();
+    for (side, numbers) in says {
         for (table, number) in numbers.iter().flatten() {
-            let Some(place) = tables.iter().position(|known| known.name == *table) else {
-                let known = tables.iter().map(|table| table.name.as_str());
-                notes.unknown(number.span(), "table", table, known);
-                continue;
-            };
-            let is_option = |slot| options.place(slot).is_some();
-            let program = compile(&text_of(number), number.span(), names, notes, is_option);
-            let at = effects.iter().position(|(of, _)| *of == place).unwrap_or_else(|| {
-                effects.push((place, [None, None]));
-                effects.len() - 1
-            });
-            effects[at].1[side] = program;
+            let text = text_of(number);
+            match tables.iter().position(|known| known.name == *table) {
+                Some(place) => effects.push((count(place, side), text.clone())),
+                None => {
+                    let known = tables.iter().map(|table| table.name.as_str());
+                    notes.unknown(number.span(), "table", table, known);
+                }
+            }
+            for script in scripts {
+                match script.undefined_behind(&text) {
+                    Ok(None) => {}
+                    Ok(Some(Undefined { name, nearest, .. })) => {
+                        let file = script.name();
+                        let meant =
+                            nearest.map(|nearest| format!("; did you mean :{nearest}?")).unwrap_or_default();
+                        notes.at(
+                            number.span(),
+                            format!("the variable :{name} has no value where {file} ends{meant}"),
+                        );
+                    }
+                    Err(error) => {
+                        notes.at(
+                            inside(&number.span(), error.offset),
+                            format!("{error} in the expression `{text}`"),
+                        );
+                        break;
+                    }
+                }
+            }
+            if let Some(value) = constant(&text)
+                && !matches!(value, Value::Integer(0..))
+            {
+                notes.at(number.span(), format!("`{text}` is no number of rows"));
+            }
         }
     }
     effects
 }
 
+/// The value of an expression that is the same for each transaction; `None` where it is not known.
+fn constant(text: &str) -> Option<Value> {
+    let mut names = Names::new();
+    let program = compile(text, &mut names).ok()?;
+    if program.reads().next().is_some() || !names.counters().is_empty() {
+        return None;
+    }
+    RowContext::new(Arc::new(names), 0).evaluate(&program, 0, 0).ok()
+}
+
 impl Mix {
     /// A transaction alone.
     pub(super) fn of(place: usize, transaction: &Transaction) -> Self {
-        Self { name: transaction.name, about: transaction.about.clone(), parts: vec![(place, 1)] }
+        Self {
+            name: transaction.name,
+            about: transaction.about.clone(),
+            parts: vec![(place, 1)],
+            is_dealt: false,
+        }
     }
 
     pub(super) fn compile(
@@ -256,9 +356,13 @@ impl Mix {
         if parts.is_empty() {
             notes.at(file.name.span(), "a mix has at least one transaction");
         }
+        let cards: u64 = parts.iter().map(|(_, weight)| u64::from(*weight)).sum();
+        if file.deal && cards > CARDS_MAX {
+            notes.at(file.name.span(), format!("{cards} transactions are dealt at a time, and can be {CARDS_MAX}: give them smaller weights"));
+        }
         let shares: Vec<String> =
             file.weights.iter().map(|(name, weight)| format!("{name} {}", weight.get_ref())).collect();
         let about = file.about.clone().unwrap_or_else(|| format!("mix: {}", shares.join(", ")));
-        Self { name: file.name.get_ref().clone().leak(), about, parts }
+        Self { name: file.name.get_ref().clone().leak(), about, parts, is_dealt: file.deal }
     }
 }

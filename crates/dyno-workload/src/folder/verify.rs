@@ -4,17 +4,21 @@
 use dyno_results::event::Check;
 use dyno_results::format::grouped;
 use dyno_target::connection::Connection;
+use serde::{Deserialize, Serialize};
 
 use super::Folder;
 use super::checks::{Answer, FolderCheck};
 use super::file::BeforeLoad;
 use super::options::Values;
 use super::tables::context;
-use super::transactions::{Effect, Mix};
+use super::transactions::{Mix, Side, count};
 use crate::benchmark::{Contention, Done, ExpectedRows};
-use crate::dataset::{TableCounter, TableError, Verdict, checks, range};
+use crate::dataset::{self, TableCounter, TableError, Verdict, checks, range};
 use crate::limits;
-use crate::script::Value;
+use crate::pgbench::effects::{EffectCount, Outcomes};
+
+/// Of fewer answers than this for each that is wrong, too many measured nothing.
+const ANSWERS_PER_MISS_MIN: u64 = 20;
 
 /// What was found at one instant.
 #[derive(Debug)]
@@ -58,107 +62,164 @@ impl Folder {
         Ok(self.mixes.iter().map(of).collect())
     }
 
-    /// By how many rows each transaction changes each table; `None` where that is not known.
-    pub(super) fn changes(&self, values: &Values) -> Result<Vec<Option<Vec<i64>>>, String> {
-        let mut context = context(&self.names, self.seed, &self.options, values);
-        let mut changes = Vec::new();
-        for transaction in &self.transactions {
-            let Effect::Known(effects) = &transaction.effect else {
-                changes.push(None);
-                continue;
+    /// How many rows each table must have before a load: those of its recipe, and what loads of before may have changed.
+    pub(super) fn expected(&self, made: &[u64]) -> Vec<ExpectedRows> {
+        let known: Option<Vec<_>> = self.transactions.iter().map(|it| it.effects.as_ref()).collect();
+        let of = |(table, rows): (usize, &u64)| {
+            let says = |effects: &[&Vec<(usize, String)>], side| {
+                effects.iter().copied().flatten().any(|(of, _)| *of == count(table, side))
             };
-            let mut rows = vec![0; self.tables.len()];
-            for (table, [adds, removes]) in effects {
-                for (program, sign) in [(adds, 1), (removes, -1)] {
-                    let Some(program) = program else { continue };
-                    match context.evaluate(program, 0, 0) {
-                        Ok(Value::Integer(number)) => rows[*table] += sign * number,
-                        Ok(_) => {
-                            return Err(format!(
-                                "what {} adds or removes is no whole number",
-                                transaction.name
-                            ));
-                        }
-                        Err(error) => {
-                            return Err(format!("what {} adds or removes: {error}", transaction.name));
-                        }
+            let is_emptied = self.tables[table].before_load == Some(BeforeLoad::Empty);
+            match &known {
+                Some(effects) if !is_emptied && !says(effects, Side::Removed) => {
+                    match says(effects, Side::Added) {
+                        true => ExpectedRows::AtLeast(*rows),
+                        false => ExpectedRows::Exactly(*rows),
                     }
                 }
-            }
-            changes.push(Some(rows));
-        }
-        Ok(changes)
-    }
-
-    /// How many rows each table must have before a load: those of its recipe, and what loads of before may have changed.
-    pub(super) fn expected(&self, made: &[u64], changes: &[Option<Vec<i64>>]) -> Vec<ExpectedRows> {
-        let of = |(table, rows): (usize, &u64)| {
-            let own = changes.iter().map(|changes| changes.as_ref().map(|rows| rows[table]));
-            let own: Option<Vec<i64>> = own.collect();
-            let is_emptied = self.tables[table].before_load == Some(BeforeLoad::Empty);
-            match own.filter(|_| !is_emptied && !self.removes_from(table)) {
-                Some(own) if own.iter().all(|rows| *rows == 0) => ExpectedRows::Exactly(*rows),
-                Some(own) if own.iter().all(|rows| *rows >= 0) => ExpectedRows::AtLeast(*rows),
                 _ => ExpectedRows::Any,
             }
         };
         made.iter().enumerate().map(of).collect()
     }
 
-    /// Whether a transaction removes rows of a table, which then may be any.
-    fn removes_from(&self, table: usize) -> bool {
-        let removes = |transaction: &super::transactions::Transaction| match &transaction.effect {
-            Effect::Known(effects) => {
-                effects.iter().any(|(of, [_, removes])| *of == table && removes.is_some())
-            }
-            Effect::Unknown => false,
-        };
-        self.transactions.iter().any(removes)
-    }
-
-    /// Compares what is there with `before`, behind a load of which each part of the mix has so many acknowledged transactions.
+    /// Compares what is there with what was `before` a load of a mix that did so much.
     pub(super) fn verify(
         &self,
         connection: &mut Connection,
         target: &str,
-        (place, before, changes): (usize, &Census, &[Option<Vec<i64>>]),
-        (done, acknowledged): (Done, &[u64]),
+        (place, before): (usize, &Before),
+        (done, counted): (Done, &Counted),
     ) -> Result<Vec<Check>, TableError> {
         let after = Census::take(self, place, connection)?;
         let mut verdicts = Vec::new();
-        let parts = self.mixes.get(place).map(|mix| mix.parts.as_slice()).unwrap_or_default();
-        let own: Option<Vec<&Vec<i64>>> =
-            parts.iter().map(|(part, _)| changes.get(*part)?.as_ref()).collect();
-        // Of one transaction alone the load itself has counted.
-        let acknowledged = if parts.len() == 1 { &[done.acknowledged] } else { acknowledged };
-        let is_counted = own.is_some() && acknowledged.iter().sum::<u64>() == done.acknowledged;
-        for (table, name) in self.table_names().iter().enumerate().filter(|_| is_counted) {
-            let each = own.iter().flatten().map(|rows| i128::from(rows[table]));
-            let each: Vec<i128> = each.collect();
-            let counted =
-                each.iter().zip(acknowledged).map(|(rows, count)| rows * i128::from(*count)).sum::<i128>();
-            let unknown = i128::from(done.unknown);
-            let low = counted + unknown * each.iter().copied().min().unwrap_or(0).min(0);
-            let high = counted + unknown * each.iter().copied().max().unwrap_or(0).max(0);
-            let found = i128::from(after.rows[table]) - i128::from(before.rows[table]);
-            verdicts.push(rows_verdict(name, (low, high), found, unknown));
-        }
-        if own.is_some() && !is_counted {
-            let why = "its clients did not count all transactions by their kind".to_owned();
+        let parts = || self.mixes[place].parts.iter().map(|(part, _)| &self.transactions[*part]);
+        let is_known = parts().all(|transaction| transaction.effects.is_some());
+        let says_answers = parts().any(|transaction| transaction.returns.is_some());
+        if counted.outcomes.done == done.acknowledged {
+            for (table, name) in self.table_names().iter().enumerate().filter(|_| is_known) {
+                let found = i128::from(after.rows[table]) - i128::from(before.census.rows[table]);
+                verdicts.push(rows_verdict(name, counted.range(table), found, (done, counted)));
+            }
+            if says_answers {
+                verdicts.push(answers_verdict(&counted.outcomes, before.gaps));
+            }
+        } else if is_known || says_answers {
+            let why = "not all load generators said what their clients were told".to_owned();
             verdicts.push(Verdict::undecided("rows-as-acknowledged", why));
         }
-        for ((check, before), after) in self.checks_of(place).zip(&before.answers).zip(&after.answers) {
+        let answers = before.census.answers.iter().zip(&after.answers);
+        for (check, (before, after)) in self.checks_of(place).zip(answers) {
             verdicts.push(check.judge(before, after));
         }
         Ok(checks(target, self.workloads[place], verdicts))
     }
 }
 
-fn rows_verdict(table: &str, (low, high): (i128, i128), found: i128, unknown: i128) -> Verdict {
-    let of_unknown = match unknown {
+/// What the clients of a load were told.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Counted {
+    pub outcomes: Outcomes,
+    /// By [`count`].
+    pub rows: Vec<EffectCount>,
+}
+
+impl Counted {
+    /// Other clients of the same load were told this.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.outcomes.add(&other.outcomes);
+        self.rows.resize(self.rows.len().max(other.rows.len()), EffectCount::default());
+        self.rows.iter_mut().zip(&other.rows).for_each(|(sum, rows)| sum.add(rows));
+    }
+
+    /// How many rows more a table may have, at least and at most.
+    fn range(&self, table: usize) -> (i128, i128) {
+        let of = |side| self.rows.get(count(table, side)).copied().unwrap_or_default();
+        let (added, removed) = (of(Side::Added), of(Side::Removed));
+        let sum = i128::from(added.acknowledged) - i128::from(removed.acknowledged);
+        (sum - i128::from(removed.unknown), sum + i128::from(added.unknown))
+    }
+}
+
+/// What is there before a load.
+#[derive(Debug)]
+pub(super) struct Before {
+    census: Census,
+    gaps: Gaps,
+}
+
+/// Numbers that a server gave to no row, in the table that has the largest share of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Gaps {
+    numbers: u64,
+    gaps: u64,
+}
+
+impl Before {
+    pub(super) fn take(
+        folder: &Folder,
+        place: usize,
+        connection: &mut Connection,
+    ) -> Result<Self, TableError> {
+        let census = Census::take(folder, place, connection)?;
+        let mut gaps = Gaps::default();
+        let mut parts = folder.mixes[place].parts.iter();
+        let says_answers = parts.any(|(part, _)| folder.transactions[*part].returns.is_some());
+        for (table, rows) in folder.tables.iter().zip(&census.rows).filter(|_| says_answers) {
+            let Some(number) = table.number().filter(|number| number.kind.is_identity()) else { continue };
+            let sql = format!("SELECT COALESCE(MAX({}), 0) FROM {}", number.name, table.name);
+            let [numbers] = dataset::numbers(connection, &sql).map_err(TableError::of(&table.name))?;
+            let found = Gaps { numbers, gaps: numbers.saturating_sub(*rows) };
+            if found.share() > gaps.share() {
+                gaps = found;
+            }
+        }
+        Ok(Self { census, gaps })
+    }
+}
+
+impl Gaps {
+    fn share(self) -> f64 {
+        self.gaps as f64 / self.numbers.max(1) as f64
+    }
+}
+
+/// Each transaction that says how many rows it returns has returned them, but for numbers that the server gave to no row: an insert that
+/// fails takes its number with it.
+fn answers_verdict(outcomes: &Outcomes, gaps: Gaps) -> Verdict {
+    let Outcomes { answers, wrong_answers: wrong, .. } = *outcomes;
+    let expected = answers as f64 * gaps.share();
+    // Misses are draws of a rare event: five deviations beyond the mean come once in millions of loads. And where
+    // many are to be expected, looking for nothing is what was measured.
+    let by_chance = if gaps.gaps == 0 { 0 } else { (expected + 5.0 * expected.sqrt() + 5.0) as u64 };
+    let most = by_chance.min(answers / ANSWERS_PER_MISS_MIN);
+    let mut detail =
+        format!("{} of {} transactions returned another number of rows", grouped(wrong), grouped(answers));
+    if gaps.gaps > 0 {
+        detail += &format!(
+            "; {} of {} numbers have no row, so about {} were to be expected",
+            grouped(gaps.gaps),
+            grouped(gaps.numbers),
+            grouped(expected.round() as u64)
+        );
+    }
+    let allowed = if most == 0 { "0".to_owned() } else { format!("at most {}", grouped(most)) };
+    Verdict::new("no-wrong-answer", wrong <= most, allowed, grouped(wrong), detail)
+}
+
+fn rows_verdict(
+    table: &str,
+    (low, high): (i128, i128),
+    found: i128,
+    (done, counted): (Done, &Counted),
+) -> Verdict {
+    let mut of_unknown = match done.unknown {
         0 => String::new(),
         unknown => format!(", with {} transactions of unknown outcome", grouped(unknown)),
     };
+    if counted.outcomes.rolled_back > 0 {
+        of_unknown += &format!(", with {} rolled back", grouped(counted.outcomes.rolled_back));
+    }
     let told =
         format!("{table} should have {} more rows{of_unknown}, and has {}", range(low, high), grouped(found));
     let detail = if found < low {

@@ -69,7 +69,7 @@ pub(super) struct ScriptClient {
     /// Before the transaction.
     pause: Option<Duration>,
     pub(super) commit: Commit,
-    /// Rows that the last statement has returned.
+    /// Rows that the statements of the transaction have returned.
     pub(super) returned: u64,
     /// Turns so far of the transaction.
     turned: u32,
@@ -372,7 +372,7 @@ impl ScriptClient {
     /// Sets what the script of a workload file is told of each answer; a `\rollback` ends it.
     fn tell_script(&mut self, told: Told, answer: &Answer) {
         self.commit.answered();
-        self.returned = answer.rows;
+        self.returned += answer.rows;
         for (slot, count) in [(told.returned, answer.rows), (told.affected, answer.affected)] {
             if let Some(slot) = slot {
                 self.variables.set(slot, Value::Integer(count.cast_signed()));
@@ -415,6 +415,7 @@ impl ScriptClient {
 
 impl Client for ScriptClient {
     fn begin(&mut self) -> TransactionType {
+        self.not_committed(true);
         let before = (self.transactions > 0).then_some(self.script);
         self.choose();
         self.chosen = None;
@@ -532,7 +533,7 @@ impl ScriptClient {
         (self.command, self.jumped, self.waits, self.pipeline) = (0, false, false, None);
         self.preparing = None;
         self.turns.clear();
-        (self.turned, self.rolled_back) = (0, false);
+        (self.turned, self.returned, self.rolled_back) = (0, 0, false);
     }
 
     /// Sets what the script of a workload file knows at its beginning.

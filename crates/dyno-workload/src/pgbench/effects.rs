@@ -27,6 +27,34 @@ pub struct EffectCount {
     pub unknown: i64,
 }
 
+impl EffectCount {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.acknowledged += other.acknowledged;
+        self.unknown += other.unknown;
+    }
+}
+
+/// Transactions that have ended well.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcomes {
+    pub done: u64,
+    /// Of those that are to return a number of rows, and were not undone.
+    pub answers: u64,
+    /// Of these, those that returned another.
+    pub wrong_answers: u64,
+    /// Those that their script has undone.
+    pub rolled_back: u64,
+}
+
+impl Outcomes {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.done += other.done;
+        self.answers += other.answers;
+        self.wrong_answers += other.wrong_answers;
+        self.rolled_back += other.rolled_back;
+    }
+}
+
 /// The counts that clients add to.
 #[derive(Debug, Default)]
 pub(super) struct Effects(Vec<[AtomicI64; 2]>);
@@ -121,13 +149,15 @@ impl ScriptClient {
             rows.push(effect.rows.integer(&mut context)?);
             Ok(())
         });
-        match noted {
-            Ok(()) => Ok(step),
-            Err(error) => Err(self.abort(&error.to_string())),
-        }
+        let why = match noted {
+            Ok(()) if rows.iter().all(|rows| *rows >= 0) => return Ok(step),
+            Ok(()) => "fewer than no rows".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        Err(self.abort(&format!("what the transaction adds and removes: {why}")))
     }
 
-    /// A try has failed, with the connection or not.
+    /// A try has failed, with the connection or not; or the client was stopped, and is not asked any more.
     pub(super) fn not_committed(&mut self, is_lost: bool) {
         let effects = self.shared.scripts.get(self.script).map_or(&[][..], |script| &script.effects);
         self.commit.failed(is_lost, effects, &self.shared.effects);
@@ -138,10 +168,17 @@ impl ScriptClient {
         let Some(script) = self.shared.scripts.get(self.script) else { return };
         if self.rolled_back {
             self.shared.rolled_back.fetch_add(1, Ordering::Relaxed);
-        } else if script.returns.is_some_and(|rows| rows != self.returned) {
-            self.shared.wrong_answers.fetch_add(1, Ordering::Relaxed);
+        } else if let Some(rows) = script.returns {
+            self.shared.answers.fetch_add(1, Ordering::Relaxed);
+            self.shared.wrong_answers.fetch_add(u64::from(rows != self.returned), Ordering::Relaxed);
         }
         self.commit.ended(&script.effects, &self.shared.effects);
+    }
+}
+
+impl Drop for ScriptClient {
+    fn drop(&mut self) {
+        self.not_committed(true);
     }
 }
 

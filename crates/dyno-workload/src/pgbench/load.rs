@@ -1,6 +1,6 @@
 //! The load of a pgbench run: its scripts, what all clients share, and what they count.
 
-use dyno_results::spec::{Arrivals, Segment};
+use dyno_results::spec::Arrivals;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use dyno_engine::workload::{Client, ClientIdentity, StatementId, Workload};
 use super::bound::BoundScripts;
 use super::client::ScriptClient;
 use super::console::Console;
-use super::effects::{Effect, EffectCount, Effects};
+use super::effects::{Effect, EffectCount, Effects, Outcomes};
 use super::log::{LogEntry, LogError, LogOptions, TransactionLog};
 use super::mix::Pauses;
 use super::tally::{Counts, Tally};
@@ -29,7 +29,7 @@ pub struct WeightedScript {
     pub weight: u32,
     /// What a transaction does to the numbers of rows.
     pub effects: Vec<Effect>,
-    /// Rows that its last statement is to return.
+    /// Rows that its statements are to return, together.
     pub returns: Option<u64>,
     pub pauses: Pauses,
 }
@@ -62,8 +62,6 @@ pub struct LoadOptions {
     /// In that of workload files what cannot do what the script says ends its client: a statement with a variable that has no value,
     /// and one that the server does not prepare. pgbench sends both.
     pub language: Language,
-    /// The part of the clients of all generators that these are: what `next(NAME)` gives them is no other generator's.
-    pub segment: Segment,
     /// Scripts are dealt, each as often as its weight says, and not drawn.
     pub dealt: bool,
     pub failures_detailed: bool,
@@ -91,7 +89,6 @@ impl Default for LoadOptions {
             connects_each: false,
             exit_on_abort: false,
             language: Language::Pgbench,
-            segment: Segment::default(),
             dealt: false,
             failures_detailed: false,
             verbose_errors: false,
@@ -131,7 +128,8 @@ pub(super) struct PgbenchShared {
     pub(super) rolled_back: AtomicU64,
     pub(super) effects: Effects,
     pub(super) has_pauses: bool,
-    /// Transactions whose last statement returned another number of rows than it is to.
+    /// Transactions that are to return a number of rows, and those that returned another.
+    pub(super) answers: AtomicU64,
     pub(super) wrong_answers: AtomicU64,
 }
 
@@ -173,7 +171,7 @@ impl PgbenchLoad {
     /// When a log cannot be opened.
     pub fn new(
         scripts: Vec<WeightedScript>,
-        (mut names, mut bound): (Names, BoundScripts),
+        (mut names, mut bound, counters): (Names, BoundScripts, Counters),
         options: LoadOptions,
         scale: i64,
         stop: Arc<AtomicBool>,
@@ -185,7 +183,7 @@ impl PgbenchLoad {
         let mut seeds = Seeds::new(options.random_seed);
         let clients = (0..options.clients).map(|_| seeds.client()).collect();
         let mut variables = initial_variables(&options, &mut names, scale, &mut seeds);
-        variables.share(Arc::new(numbers(&options, &names)));
+        variables.share(Arc::new(counters));
         // A variable of the user's with such a name stays what it is.
         let is_set = |slot: Slot| {
             let commands = scripts.iter().flat_map(|script| &script.script.commands);
@@ -231,6 +229,7 @@ impl PgbenchLoad {
             told,
             clients_begun: AtomicU32::new(0),
             rolled_back: AtomicU64::new(0),
+            answers: AtomicU64::new(0),
             wrong_answers: AtomicU64::new(0),
         })))
     }
@@ -258,14 +257,16 @@ impl PgbenchLoad {
         self.0.effects.counts()
     }
 
-    /// Transactions whose last statement returned another number of rows than it is to.
-    pub fn wrong_answers(&self) -> u64 {
-        self.0.wrong_answers.load(Ordering::Relaxed)
-    }
-
-    /// Transactions that ended well because their script has undone them.
-    pub fn rolled_back(&self) -> u64 {
-        self.0.rolled_back.load(Ordering::Relaxed)
+    /// What transactions came to that have ended well, beside that.
+    pub fn outcomes(&self) -> Outcomes {
+        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let PgbenchShared { answers, wrong_answers, rolled_back, .. } = &*self.0;
+        Outcomes {
+            done: self.counts().done,
+            answers: read(answers),
+            wrong_answers: read(wrong_answers),
+            rolled_back: read(rolled_back),
+        }
     }
 
     /// The first thread of which a client aborted.
@@ -336,13 +337,6 @@ fn initial_variables(options: &LoadOptions, names: &mut Names, scale: i64, seeds
         variables.set(default_seed, Value::Integer(seeds.default_seed()));
     }
     variables
-}
-
-/// A counter goes on behind what `-D` says of its name.
-fn numbers(options: &LoadOptions, names: &Names) -> Counters {
-    let of = |name: &str| options.defines.iter().rev().find(|(defined, _)| defined == name);
-    let largest = |name: &str| of(name).and_then(|(_, value)| value.parse().ok()).unwrap_or(0);
-    Counters::new(names, largest, options.segment)
 }
 
 impl PgbenchShared {

@@ -16,7 +16,7 @@ use crate::script::{Command, EvaluateError, Kind, Language};
 impl ScriptClient {
     /// The server refused a statement: is the transaction tried again, has it failed, or must the client give up?
     pub(super) fn react(&mut self, failure: &StatementFailure<'_>) -> Reaction {
-        self.not_committed(failure.error.ends_session());
+        self.not_committed(failure.error.ends_session() || failure.error.leaves_commit_unknown());
         if let Some(command) = self.preparing.filter(|_| !failure.error.ends_session()) {
             if self.shared.options.language == Language::Pgbench {
                 let text = self.text_of(failure);

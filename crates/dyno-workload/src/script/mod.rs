@@ -23,7 +23,7 @@ mod undefined;
 mod value;
 mod variables;
 
-pub use counters::Counters;
+pub use counters::{Counters, Numbers};
 pub use dyno_results::spec::Protocol;
 pub use error::{EvaluateError, ScriptError};
 pub use expression::{Context, ExpressionError, Program, compile};

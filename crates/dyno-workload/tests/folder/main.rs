@@ -5,4 +5,5 @@
 #[path = "../support/database.rs"]
 mod database;
 mod mistakes;
+mod orders;
 mod shop;

@@ -155,12 +155,24 @@ fn mistakes_in_the_file_are_told_with_their_places() {
         ("name = \"write\"\n", "name = \"read\"\n"),
         ("script = \"write.sql\"", "script = \"wirte.sql\""),
         ("adds = { child = 1 }", "adds = { chlid = 1 }"),
-        ("adds = { child = 1 }", "adds = { child = \":id\" }"),
+        ("adds = { child = 1 }", "adds = { child = \":idd\" }"),
+        ("adds = { child = 1 }", "adds = { child = \":id +\" }"),
+        ("adds = { child = 1 }", "adds = { child = -1 }"),
+        ("adds = { child = 1 }", "adds = { child = 1.5 }"),
+        ("adds = { child = 1 }", "removes = { child = \"'one'\" }"),
+        ("adds = { child = 1 }", "returns = \"one\""),
+        ("adds = { child = 1 }", "returns = -1"),
+        ("adds = { child = 1 }", "keying = -1"),
+        ("adds = { child = 1 }", "keying = \"2 s\""),
+        ("adds = { child = 1 }", "think = inf"),
         ("adds = { child = 1 }", "contended = { rows = \":rwos\", why = \"x\" }"),
         ("adds = { child = 1 }", "contended = { rows = 1 }"),
         ("read = 9", "raed = 9"),
         ("read = 9", "read = 0"),
         ("weights = { read = 9, write = 1 }", "weights = {}"),
+        ("weights = { read = 9, write = 1 }", "deal = true\nweights = { read = 0, write = 1 }"),
+        ("weights = { read = 9, write = 1 }", "deal = true\nweights = { read = 90000, write = 1 }"),
+        ("weights = { read = 9, write = 1 }", "deal = 3\nweights = { read = 9, write = 1 }"),
         ("name = \"both\"", "name = \"write\""),
         ("none = ", "unchanged = \"SELECT 1\"\nnone = "),
         ("none = \"SELECT 1", "none = \"DELETE"),
@@ -179,12 +191,29 @@ fn mistakes_in_the_file_are_told_with_their_places() {
 }
 
 #[test]
-fn what_may_roll_back_says_no_rows() {
-    let rolling = format!("BEGIN;\n{WRITE}\\if :id > 5\n\\rollback\n\\endif\nCOMMIT;\n");
-    let with = |text: &str| said(&[("workload.toml", text), ("read.sql", READ), ("write.sql", &rolling)]);
-    assert_eq!(with(&GOOD.replace("adds = { child = 1 }\n", "")), "nothing is wrong");
-    let refused = with(GOOD);
-    assert!(refused.contains("may roll back") && refused.contains("`adds`"), "{refused}");
+fn what_is_counted_is_one_transaction() {
+    let counted = |script: &str, effects: &str| {
+        let toml = GOOD.replace("adds = { child = 1 }", effects);
+        said(&[("workload.toml", &toml), ("read.sql", READ), ("write.sql", script)])
+    };
+    let one = "adds = { child = 1 }";
+    let ends = |end: &str| format!("BEGIN;\n{WRITE}\\if :id > 5\n{end}\n\\endif\nCOMMIT;\n");
+    assert_eq!(counted(&ends("\\rollback"), one), "nothing is wrong");
+    assert_eq!(
+        counted(&ends("SELECT 1 AS x \\gset"), "adds = { child = \":id + :x + :rows\" }"),
+        "nothing is wrong"
+    );
+    assert_eq!(counted("SELECT f(:rows);\n", ""), "nothing is wrong");
+    let mut text = String::new();
+    let in_steps = format!("{WRITE}DELETE FROM child WHERE id = :id;\n");
+    let of_identity = "\\set id next(parent)\nSELECT :id;\n";
+    let rolls_back = ends("ROLLBACK;");
+    for script in [&rolls_back, &in_steps, "SELECT f(:rows);\n", of_identity, "SELECT :parents.last;\n"] {
+        let said = counted(script, one);
+        write!(text, "{}\n  {}\n\n", script.replace('\n', "⏎"), said.replace('\n', "\n  ")).unwrap();
+    }
+    assert!(!text.contains("nothing is wrong"), "{text}");
+    insta::assert_snapshot!(text);
 }
 
 #[test]
@@ -199,6 +228,8 @@ fn mistakes_in_scripts_are_told_with_their_lines() {
         "\\set t random(1, 2)\nSELECT 1 FROM :t;\n",
         "\\set t random(1, 2)\nSELECT 'x :t';\n",
         "\\if 1\nSELECT 1;\n",
+        "\\set id next(chidl)\nSELECT :id;\n",
+        "\\set id random(1, :chidl.last)\nSELECT :id;\n",
     ];
     let mut text = String::new();
     for script in scripts.into_iter().chain([&*"SELECT 1;\n".repeat(1001)]) {

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::{Engine, Observation};
+use dyno_engine::error::SessionError;
 use dyno_results::event::Check;
-use dyno_results::spec::{End, StageOrder};
+use dyno_results::spec::{End, Protocol, StageOrder};
 use dyno_target::{Connection, Environment, Target};
 use dyno_workload::benchmark::{
     Benchmark, BenchmarkError, Dataset, Done, ExpectedRows, Sending, SeriesLoad, Site,
@@ -27,13 +29,14 @@ fn benchmark(target: &Target, workload: &str, options: &Value) -> Box<dyn Benchm
 }
 
 /// A shop on a database that has none.
-struct Shop {
-    target: Target,
-    name: String,
+pub(crate) struct Shop {
+    pub(crate) target: Target,
+    /// Of the product.
+    pub(crate) name: String,
 }
 
 impl Shop {
-    fn open(&self) -> Connection {
+    pub(crate) fn open(&self) -> Connection {
         self.target.connect().unwrap()
     }
 
@@ -68,16 +71,16 @@ impl Shop {
         self.prepare_of("./shop")
     }
 
-    fn prepare_of(&self, folder: &str) -> Result<(), BenchmarkError> {
+    pub(crate) fn prepare_of(&self, folder: &str) -> Result<(), BenchmarkError> {
         let benchmark = self.benchmark(folder);
         self.at_site(|connection, site| benchmark.prepare(connection, site, &mut |_| {}))
     }
 
-    fn find(&self, workload: &str) -> Dataset {
+    pub(crate) fn find(&self, workload: &str) -> Dataset {
         self.benchmark(workload).find(&mut self.open()).unwrap().unwrap()
     }
 
-    fn text(&self, sql: &str) -> String {
+    pub(crate) fn text(&self, sql: &str) -> String {
         let rows = self.open().query(sql).unwrap();
         let row = |row: &dyno_target::connection::TextRow| {
             row.iter().map(|(_, value)| value.unwrap_or("NULL").to_owned()).collect::<Vec<_>>().join("|")
@@ -85,18 +88,36 @@ impl Shop {
         rows.iter().map(row).collect::<Vec<_>>().join("\n")
     }
 
-    fn execute(&self, sql: &str) {
+    pub(crate) fn execute(&self, sql: &str) {
         self.open().execute(sql).unwrap();
     }
 
     /// Two clients with so many transactions each.
-    fn run(&self, load: &dyn SeriesLoad, transactions: u64) -> Done {
+    pub(crate) fn run(&self, load: &dyn SeriesLoad, transactions: u64) -> Done {
         let dialect = self.open().dialect();
         let can = self.target.capabilities();
         let dialect = (!can.extended_protocol).then_some(dialect);
-        let workload =
-            load.workload(&Sending { dialect, tries_max: 10, threads: 2, ..Sending::default() }).unwrap();
-        let mut engine = Engine::start(self.target.route().unwrap(), &workload, config(1)).unwrap();
+        let sending = Sending { dialect, tries_max: 10, threads: 2, ..Sending::default() };
+        self.run_as(load, transactions, &sending, |error| panic!("{}: {error}", self.name))
+    }
+
+    /// The same with texts for statements, where connections may be lost.
+    pub(crate) fn run_losing(&self, load: &dyn SeriesLoad, transactions: u64) -> Done {
+        let dialect = Some(self.open().dialect());
+        let sending = Sending { dialect, protocol: Protocol::Simple, threads: 2, ..Sending::default() };
+        self.run_as(load, transactions, &sending, |_| {})
+    }
+
+    fn run_as(
+        &self,
+        load: &dyn SeriesLoad,
+        transactions: u64,
+        sending: &Sending,
+        tell: impl Fn(SessionError),
+    ) -> Done {
+        let workload = load.workload(sending).unwrap();
+        let config = EngineConfig { protocol: sending.protocol, ..config(1) };
+        let mut engine = Engine::start(self.target.route().unwrap(), &workload, config).unwrap();
         let order = StageOrder::closed(2, End::TransactionsPerClient(transactions));
         let mut done = Done::default();
         let mut observe = |observation| match observation {
@@ -107,7 +128,7 @@ impl Shop {
                     done.failed += part.failed;
                 }
             }
-            Observation::Error(error) => panic!("{}: {error}", self.name),
+            Observation::Error(error) => tell(error),
             _ => {}
         };
         engine.run_stage(&order, &AtomicBool::new(false), &mut observe).unwrap();
@@ -133,7 +154,7 @@ impl Shop {
 }
 
 /// Runs `test` on each kind of server and on SQLite.
-fn on_each(test: impl Fn(Shop) + Sync) {
+pub(crate) fn on_each(test: impl Fn(Shop) + Sync) {
     Server::on_each(|server| test(Shop { target: server.target(), name: server.name() }));
     let home = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}", home.path().join("shop.db").display());

@@ -13,10 +13,10 @@ use dyno_results::spec::{End, StageOrder};
 use dyno_target::connection::Connection;
 use dyno_workload::pgbench::bound::BoundScripts;
 use dyno_workload::pgbench::console::Console;
-use dyno_workload::pgbench::effects::{Effect, EffectCount};
+use dyno_workload::pgbench::effects::{Effect, EffectCount, Outcomes};
 use dyno_workload::pgbench::load::{LoadOptions, PgbenchLoad, WeightedScript};
 use dyno_workload::pgbench::mix::Pauses;
-use dyno_workload::script::{Language, Names, Protocol, compile, parse_with_text};
+use dyno_workload::script::{Counters, Language, Names, Protocol, compile, parse_with_text};
 
 use crate::server::Database;
 
@@ -60,7 +60,8 @@ fn load(protocol: Protocol) -> PgbenchLoad {
         ..LoadOptions::default()
     };
     let silent = Console::new(|_| (), Box::new(|_| String::new()));
-    PgbenchLoad::new(scripts, (names, BoundScripts::default()), options, 1, Arc::default(), silent).unwrap()
+    let made = (names, BoundScripts::default(), Counters::default());
+    PgbenchLoad::new(scripts, made, options, 1, Arc::default(), silent).unwrap()
 }
 
 fn run(database: &Database, load: &PgbenchLoad, protocol: Protocol, stop: &AtomicBool, end: End) {
@@ -87,8 +88,9 @@ fn a_mix_is_dealt_and_says_what_it_has_done() {
         let made = rows(&mut connection) - before;
         assert_eq!(load.effects(), [EffectCount { acknowledged: made, unknown: 0 }], "{protocol:?}");
         let done: Vec<u64> = load.counts_by_script().iter().map(|counts| counts.done).collect();
-        assert_eq!((done.as_slice(), load.wrong_answers()), ([120, 40].as_slice(), 40));
-        assert!((10..60).contains(&load.rolled_back()), "{}", load.rolled_back());
+        let Outcomes { answers, wrong_answers, rolled_back, .. } = load.outcomes();
+        assert_eq!((done.as_slice(), answers, wrong_answers), ([120, 40].as_slice(), 40, 40));
+        assert!((10..60).contains(&rolled_back), "{rolled_back}");
     }
 }
 

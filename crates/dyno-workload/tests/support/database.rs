@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
+use std::net::SocketAddr;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -170,6 +171,22 @@ impl Server {
                 format!("postgres://{user}@{}/{database}?sslmode=disable", server.address)
             }
             Kind::MySql(server) => server.url(user, password, database),
+        };
+        Target::parse(&url, &Environment::empty()).unwrap()
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        match &self.kind {
+            Kind::Postgres(server) => server.address,
+            Kind::MySql(server) => server.address,
+        }
+    }
+
+    /// The administrator's, by way of another address.
+    pub(crate) fn target_at(&self, address: SocketAddr) -> Target {
+        let url = match &self.kind {
+            Kind::Postgres(_) => format!("postgres://postgres@{address}/{}?sslmode=disable", self.database),
+            Kind::MySql(server) => format!("mysql://root:{}@{address}/{}", server.password, self.database),
         };
         Target::parse(&url, &Environment::empty()).unwrap()
     }

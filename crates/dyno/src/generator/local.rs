@@ -61,7 +61,14 @@ pub(crate) fn sending(stream: &StreamPlan, (can, dialect): &Site, threads: u32, 
     let is_folder = matches!(stream.source, LoadSource::Family(_));
     let is_bound = !can.extended_protocol || (is_folder && stream.protocol == Protocol::Simple);
     let dialect = is_bound.then_some(*dialect);
-    Sending { protocol: stream.protocol, dialect, threads, tries_max: stream.tries_max, seed }
+    Sending {
+        protocol: stream.protocol,
+        dialect,
+        threads,
+        tries_max: stream.tries_max,
+        seed,
+        segment: Segment::default(),
+    }
 }
 
 /// Generates the load of a phase in this process.
@@ -162,7 +169,7 @@ impl LocalGenerator {
             Route::Wire(_) => self.threads,
             Route::Driver(_) => DRIVER_THREADS,
         };
-        let sending = sending(&stream.plan, &self.site, threads, seed);
+        let sending = Sending { segment: self.segment, ..sending(&stream.plan, &self.site, threads, seed) };
         let workload = stream.load.workload(&sending).map_err(|error| GeneratorError::other(&error))?;
         *engines += 1;
         let config = EngineConfig {

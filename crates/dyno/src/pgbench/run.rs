@@ -21,7 +21,7 @@ use dyno_workload::pgbench::before::{self, TableFacts};
 use dyno_workload::pgbench::bound::BoundScripts;
 use dyno_workload::pgbench::console::Console;
 use dyno_workload::pgbench::load::{PgbenchLoad, WeightedScript};
-use dyno_workload::script::Names;
+use dyno_workload::script::{Counters, Names};
 use dyno_workload::tpcb::Table;
 
 use super::VERSION;
@@ -106,7 +106,7 @@ fn load(
     let console = Console::new(say, Box::new(move |error| place.failure(error)));
     let load = PgbenchLoad::new(
         scripts,
-        (names, BoundScripts::default()),
+        (names, BoundScripts::default(), Counters::default()),
         options.load.clone(),
         scale,
         Arc::clone(stop),

@@ -1,4 +1,4 @@
-\set customer random(1, :customers)
+\set customer :client_id + 1 + 2 * random(0, :customers / 2 - 1)
 \set article random_zipfian(1, :articles, 1.2)
 \set other random(1, :articles)
 \set total decimal(random(99, 99999), 2)

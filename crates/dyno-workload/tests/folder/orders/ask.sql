@@ -1,0 +1,2 @@
+\set customer random(1, :customers)
+SELECT name FROM customer WHERE id = :customer;
