@@ -7,7 +7,7 @@ use dyno_target::product::Dialect;
 
 use super::client::{Aborted, ScriptClient};
 use crate::script::{Command, Kind, Operand, Protocol, Script, Slot, Sql};
-use crate::statements::{kind, statements};
+use crate::statements::statements;
 
 /// How a command is sent.
 #[derive(Debug)]
@@ -15,7 +15,6 @@ enum Bound {
     Statement {
         id: StatementId,
         parameters: Box<[Slot]>,
-        kind: QueryKind,
     },
     /// As it is: what is not prepared, because it may make what later ones need.
     Text(Box<str>),
@@ -121,24 +120,22 @@ impl BoundScripts {
             }
             let sql = block.sql(writes, dialect);
             let statement = if dialect.prepares_begin { Statement::new(sql) } else { Statement::text(sql) };
-            return self.statement(statement, Box::default(), QueryKind::Other, place);
+            return self.statement(statement, Box::default(), place);
         }
-        let kind = if own.len() == 1 { kind(bare) } else { QueryKind::Other };
-        if parameters.is_empty() && kind == QueryKind::Other {
+        if parameters.is_empty() && sql.kind == QueryKind::Other {
             return Ok(Bound::Text(behind.into()));
         }
         if own.len() > 1 && protocol != Protocol::Simple {
             let (file, line) = place();
             return Err(BindError::Several { file, line });
         }
-        self.statement(Statement::of_parts(parts, &behind), parameters, kind, place)
+        self.statement(Statement::of_parts(parts, &behind), parameters, place)
     }
 
     fn statement(
         &mut self,
         statement: Statement,
         parameters: Box<[Slot]>,
-        kind: QueryKind,
         place: impl Fn() -> (String, u32),
     ) -> Result<Bound, BindError> {
         let Ok(number) = u16::try_from(self.statements.len()) else {
@@ -146,7 +143,7 @@ impl BoundScripts {
             return Err(BindError::TooMany { file, line });
         };
         self.statements.push(statement);
-        Ok(Bound::Statement { id: StatementId(number), parameters, kind })
+        Ok(Bound::Statement { id: StatementId(number), parameters })
     }
 }
 
@@ -183,12 +180,12 @@ impl ScriptClient {
         let bound = commands.get(self.script)?.get(self.command)?.as_ref()?;
         match bound {
             Bound::Text(text) => request.query(text.as_bytes()),
-            Bound::Statement { id, parameters, kind } => {
+            Bound::Statement { id, parameters } => {
                 let value = |index: usize| parameters.get(index).map(|slot| self.variables.bound(*slot));
                 request.execute_with(*id, value);
-                request.counts_as(*kind);
             }
         }
+        request.counts_as(sql.kind);
         if sql.gset.is_some() {
             self.rows.clear();
             request.keep_rows();

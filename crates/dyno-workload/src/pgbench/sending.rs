@@ -39,6 +39,9 @@ impl ScriptClient {
         if self.prepares(self.command, sql, request) {
             return Ok(Some(Step::Send));
         }
+        if self.shared.options.language == Language::Workload {
+            request.counts_as(sql.kind);
+        }
         if self.shared.options.debug {
             self.tell_sending(sql);
         }

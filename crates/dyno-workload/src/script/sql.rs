@@ -3,6 +3,8 @@
 use super::names::{continues_name, starts_name};
 use super::{Names, Operand, Protocol, Quote, Slot, Variables};
 use crate::durable::Durable;
+use crate::statements::{kind, statements};
+use dyno_engine::request::QueryKind;
 
 /// One SQL command: what is sent in one request.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +19,8 @@ pub struct Sql {
     pub gset: Option<Gset>,
     /// What it may have made durable where its answer does not come.
     pub(crate) durable: Durable,
+    /// For the count of the run's queries.
+    pub(crate) kind: QueryKind,
 }
 
 /// What `\gset` and `\aset` do with the columns of a result.
@@ -44,13 +48,18 @@ impl Sql {
             Operand::Text(text) => String::from_utf8_lossy(text),
             Operand::Variable(_) | Operand::Quoted(..) => "0".into(),
         });
-        let durable = Durable::of(&words.collect::<String>());
+        let words = words.collect::<String>();
+        let kind = match statements(&words).as_slice() {
+            [only] => kind(only),
+            _ => QueryKind::Other,
+        };
         let nothing = Self {
             pieces: Box::default(),
             text: Box::default(),
             parameters: Box::default(),
             gset: None,
-            durable,
+            durable: Durable::of(&words),
+            kind,
         };
         if mode == Protocol::Simple {
             return Some(Self { pieces: pieces.into(), ..nothing });
