@@ -18,7 +18,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 pub use crate::dataset::ExpectedRows;
-use crate::dataset::{NotReady, PrepareError, SizeError, StateError, TableCounter, TableError};
+use crate::dataset::{NotReady, PrepareError, SizeError, StateError, TableError, count_rows};
 pub use crate::site::{LOCK_WAIT, Progress, Site};
 
 /// A family of workloads as the user wants it: which of its workloads, on how much data. It knows no server yet.
@@ -34,9 +34,9 @@ pub trait Benchmark: Debug + Send + Sync {
         None
     }
 
-    /// How large the data is on each product on which that was measured, PostgreSQL first; empty where the user leaves open how much
-    /// it is.
-    fn sizes_wanted(&self) -> Vec<MeasuredSize>;
+    /// How large the data is, on each product on which that was measured, PostgreSQL first, or on the target; empty where the user
+    /// leaves open how much it is.
+    fn sizes_wanted(&self) -> Vec<DataSize>;
 
     /// Which of several ways it is to keep the same data in one database, each in tables of its own; `None` where there is one.
     fn variant(&self) -> Option<&str> {
@@ -81,15 +81,15 @@ pub trait Benchmark: Debug + Send + Sync {
     }
 }
 
-/// How large data is, by what was measured on a product.
+/// How large data is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MeasuredSize {
+pub struct DataSize {
     /// Of tables, keys and indexes as they are loaded.
     pub bytes: u64,
     /// [`Capabilities::protocol`](dyno_target::Capabilities::protocol) of the targets for which it holds.
     pub protocol: &'static str,
-    /// `PostgreSQL 15`
-    pub product: &'static str,
+    /// On which it was measured, `PostgreSQL 15`; `None` where it is reckoned from the rows.
+    pub product: Option<&'static str>,
 }
 
 /// The data of a benchmark on a server, whole and usable.
@@ -103,24 +103,11 @@ pub struct Dataset {
     /// What decides over its rows to the byte: data of the same recipe was made the same on every server, and differs
     /// only by what was written since. `None` where that cannot be said.
     pub recipe: Option<String>,
-    /// `None` where the family counts in its checks alone.
-    pub counts: Option<Box<dyn RowCounter>>,
+    /// Whether its rows are counted again after a load; a family may do that in its checks alone.
+    pub counts: bool,
     /// How many rows each of the tables must have before a load, in their order; empty where nothing is known of them.
     pub expected: Vec<ExpectedRows>,
     pub(crate) loads: Box<dyn Fn() -> Vec<Box<dyn SeriesLoad>> + Send>,
-}
-
-/// Counts the rows of a family's tables.
-pub trait RowCounter: Send {
-    /// How many rows each of [`Dataset::tables`] has, in their order. It reads them all, unless they were counted before
-    /// and nothing has moved since; nothing may move meanwhile.
-    ///
-    /// # Errors
-    /// The tables cannot be read.
-    fn count(&self, connection: &mut Connection) -> Result<Vec<u64>, BenchmarkError>;
-
-    /// Somebody else may have written to the tables: what was counted of them does not count any more.
-    fn forget(&self) {}
 }
 
 impl Dataset {
@@ -138,21 +125,18 @@ impl Dataset {
             tables,
             table_rows: None,
             recipe: None,
-            counts: None,
+            counts: false,
             expected: Vec::new(),
             loads,
         }
     }
 
-    /// Counts the rows of each table, in their order.
+    /// Counts the rows of each table, in their order, by reading all of them. Nothing may move meanwhile.
     ///
     /// # Errors
     /// The tables cannot be read.
     pub fn count(&self, connection: &mut Connection) -> Result<Vec<u64>, BenchmarkError> {
-        match &self.counts {
-            Some(counts) => counts.count(connection),
-            None => TableCounter(self.tables.clone()).count(connection),
-        }
+        Ok(count_rows(connection, &self.tables)?)
     }
 
     /// The loads, one for each of [`Benchmark::series`] and in its order.
@@ -165,12 +149,6 @@ impl Dataset {
 impl Debug for Dataset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Dataset").field("tables", &self.tables).finish_non_exhaustive()
-    }
-}
-
-impl RowCounter for TableCounter {
-    fn count(&self, connection: &mut Connection) -> Result<Vec<u64>, BenchmarkError> {
-        Ok(self.rows(connection)?)
     }
 }
 

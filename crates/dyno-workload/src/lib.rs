@@ -7,7 +7,6 @@ pub mod benchmark;
 pub mod c_numbers;
 pub mod dataset;
 mod durable;
-pub mod events;
 pub mod family;
 pub mod folder;
 mod limits;

@@ -10,7 +10,7 @@ use dyno_target::connection::Connection;
 use dyno_target::statements::UserStatement;
 
 use crate::benchmark::{
-    Baseline, Benchmark, BenchmarkError, Dataset, MeasuredSize, Progress, Sending, Series, SeriesLoad, Site,
+    Baseline, Benchmark, BenchmarkError, DataSize, Dataset, Progress, Sending, Series, SeriesLoad, Site,
 };
 use crate::durable::{Durable, only_reads};
 use crate::pgbench::bound::{BindError, BoundScripts, pipeline};
@@ -405,7 +405,7 @@ impl Benchmark for ScriptsBenchmark {
         Vec::new()
     }
 
-    fn sizes_wanted(&self) -> Vec<MeasuredSize> {
+    fn sizes_wanted(&self) -> Vec<DataSize> {
         Vec::new()
     }
 
@@ -417,7 +417,7 @@ impl Benchmark for ScriptsBenchmark {
             table_rows: None,
             expected: Vec::new(),
             recipe: None,
-            counts: None,
+            counts: false,
             loads: Box::new(Vec::new),
         }))
     }

@@ -371,13 +371,14 @@ pub(crate) struct FindingsArguments {
     pub(crate) store: StoreArguments,
 }
 
-/// List the workloads, or check a folder of one's own
+/// List the workloads, write one out as the start of one's own, or check a folder
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "Examples:
   dyno workloads
-  dyno workloads check ./shop"
+  dyno workloads export events ./mine
+  dyno workloads check ./mine"
 )]
 pub(crate) struct WorkloadsArguments {
     #[command(subcommand)]
@@ -392,6 +393,16 @@ pub(crate) enum WorkloadsCommand {
     /// Say what is wrong with a folder that has a workload.toml, or show its SQL and its first rows
     Check {
         /// The folder
+        #[arg(value_name = "FOLDER")]
+        folder: String,
+    },
+    /// Write the files of a workload that comes with dyno into a folder of one's own
+    Export {
+        /// A workload that is a folder: events
+        #[arg(value_name = "NAME")]
+        name: String,
+
+        /// Where they are written; a file that is there stays, and nothing is written
         #[arg(value_name = "FOLDER")]
         folder: String,
     },

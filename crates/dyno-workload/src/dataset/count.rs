@@ -40,19 +40,14 @@ impl fmt::Display for ExpectedRows {
 }
 
 /// Counts the rows of each of some tables, by reading all of them.
-#[derive(Debug)]
-pub(crate) struct TableCounter(pub Vec<String>);
-
-impl TableCounter {
-    pub(crate) fn rows(&self, connection: &mut Connection) -> Result<Vec<u64>, TableError> {
-        limits::lift(connection);
-        let mut count = |table: &String| {
-            let counted = numbers(connection, &format!("SELECT COUNT(*) FROM {table}"));
-            let [rows] = counted.map_err(TableError::of(table))?;
-            Ok(rows)
-        };
-        self.0.iter().map(&mut count).collect()
-    }
+pub(crate) fn count_rows(connection: &mut Connection, tables: &[String]) -> Result<Vec<u64>, TableError> {
+    limits::lift(connection);
+    let mut count = |table: &String| {
+        let counted = numbers(connection, &format!("SELECT COUNT(*) FROM {table}"));
+        let [rows] = counted.map_err(TableError::of(table))?;
+        Ok(rows)
+    };
+    tables.iter().map(&mut count).collect()
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use std::str::FromStr;
 use dyno_target::connection::{Connection, QueryError};
 
 pub use count::ExpectedRows;
-pub(crate) use count::TableCounter;
+pub(crate) use count::count_rows;
 pub use disk::DoesNotFit;
 pub use error::{PrepareError, SizeError, StateError, TableError, Terms};
 pub use mark::missing_indexes;

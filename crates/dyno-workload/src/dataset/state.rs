@@ -124,7 +124,10 @@ pub(crate) fn state_of_recipes<F: DeserializeOwned>(
 ) -> Result<State<F>, QueryError> {
     let mark = |found: &catalog::Table| marks.parse(&found.comment).filter(|_| found.is_table);
     let foreign = |found: &catalog::Table| {
-        let whose = || format!("dyno has not made it (its columns are {})", columns_text(&found.columns));
+        let whose = || match found.comment.starts_with("dyno ") {
+            true => "another workload of dyno has made it".to_owned(),
+            false => format!("dyno has not made it (its columns are {})", columns_text(&found.columns)),
+        };
         mark(found).is_none().then(whose)
     };
     let recipe = |found: &catalog::Table| match mark(found)? {
@@ -167,7 +170,7 @@ pub enum NotReady {
     Other { terms: &'static Terms, found: String, wanted: String, flag: String },
     /// It has no index or no rows.
     #[error("{why}")]
-    Lacking { why: &'static str },
+    Lacking { why: String },
     #[error("the data of {} is damaged: {why}; run again with --prepare to replace it", terms.family)]
     Damaged { terms: &'static Terms, why: String },
     #[error("{table} is there and {whose}; it is left as it is: {}", terms.instead)]

@@ -5,23 +5,22 @@ use std::sync::{Arc, Mutex};
 
 use dyno_results::format::grouped;
 use dyno_target::Capabilities;
-use dyno_target::catalog::Names;
+use dyno_target::catalog::{self, Names};
 use dyno_target::connection::{Connection, QueryError};
+use dyno_target::product::ForeignKeys;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Folder;
 use super::adopt::ends_differ;
-use super::load::{FolderLoad, series};
+use super::load::{FolderLoad, nothing_to_draw, series};
 use super::options::{FIT_SAMPLE, Values, as_json, shown};
 use super::rows::{Failed, FolderRows};
-use super::tables::context;
-use crate::benchmark::{
-    Benchmark, BenchmarkError, Dataset, MeasuredSize, Progress, RowCounter, Series, Site, dialect,
-};
+use super::tables::{TableIndex, context};
+use crate::benchmark::{Benchmark, BenchmarkError, DataSize, Dataset, Progress, Series, Site, dialect};
 use crate::dataset::rows::{Form, RowRange};
 use crate::dataset::{
-    NotReady, PROBES, Part, Preparation, SizeError, State, StateError, TableCounter, disk, numbers,
+    NotReady, PROBES, Part, Preparation, SizeError, State, StateError, count_rows, disk, numbers,
     rows_missing, state_of_recipes,
 };
 use crate::script::Numbers;
@@ -42,6 +41,7 @@ pub(super) struct FolderBenchmark {
     /// Places of mixes.
     workloads: Vec<usize>,
     said: Map<String, Value>,
+    protocol: &'static str,
     /// That of the target, as files are called for it.
     dialect: &'static str,
 }
@@ -64,10 +64,11 @@ impl FolderBenchmark {
     ) -> Result<Self, BenchmarkError> {
         let protocol = target.protocol.to_ascii_lowercase();
         let dialect = super::DIALECTS.into_iter().find(|name| *name == protocol).unwrap_or_default();
-        let this = Self { folder, workloads, said, dialect };
+        let this = Self { folder, workloads, said, protocol: target.protocol, dialect };
         let values = this.values(FIT_SAMPLE)?;
         folder.contentions(&values).map_err(wrong)?;
         this.rows(&values)?;
+        this.indexes(&values)?;
         Ok(this)
     }
 
@@ -79,6 +80,13 @@ impl FolderBenchmark {
         rows_of(self.folder, values).map_err(wrong)
     }
 
+    /// By table, the indexes that are made with these options.
+    fn indexes(&self, values: &Values) -> Result<Vec<Vec<&'static TableIndex>>, BenchmarkError> {
+        let folder = self.folder;
+        let mut context = context(&folder.names, folder.seed, &folder.options, values);
+        folder.tables.iter().map(|table| table.indexes(&mut context).map_err(wrong)).collect()
+    }
+
     /// Bytes of all tables.
     fn bytes(&self, values: &Values) -> Result<u64, BenchmarkError> {
         let rows = self.rows(values)?;
@@ -86,7 +94,8 @@ impl FolderBenchmark {
             let sample = SAMPLE_ROWS.min(rows);
             let mut text = Vec::with_capacity(table.row_bytes_max * (sample as usize + 1));
             let rows_of = self.folder.rows_of(table, values, &Failed::default());
-            RowRange { rows: rows_of, next: 1, last: sample }.fill(Form::Lines, &mut text);
+            // The last have the longest numbers.
+            RowRange { rows: rows_of, next: rows - sample + 1, last: rows }.fill(Form::Lines, &mut text);
             rows * (text.len() as u64 / sample.max(1) + ROW_OVERHEAD_BYTES)
         });
         Ok(each.sum())
@@ -143,11 +152,70 @@ impl FolderBenchmark {
                     "they were made when the folder said something else of its tables",
                 ));
             }
+            if let Some(why) = self.foreign_key_missing(connection, &names)? {
+                return Ok(State::Damaged { why });
+            }
             Ok(match self.rows_missing(connection, recipe)? {
                 Some(why) => State::Damaged { why },
                 None => State::Ready(recipe.clone()),
             })
         })
+    }
+
+    /// The first foreign key that is not there any more, as far as the server says.
+    fn foreign_key_missing(
+        &self,
+        connection: &mut Connection,
+        names: &[&str],
+    ) -> Result<Option<String>, QueryError> {
+        if connection.dialect().foreign_keys == ForeignKeys::Never {
+            return Ok(None);
+        }
+        let Some(found) = catalog::foreign_keys(connection, Names::These(names))? else { return Ok(None) };
+        let tables = &self.folder.tables;
+        let all = tables.iter().flat_map(|table| table.foreign_keys.iter().map(move |key| (table, key)));
+        let missing = all.filter(|(table, key)| {
+            let is_there = |column: &String| {
+                found.iter().any(|it| {
+                    it.table == table.name && it.column == *column && it.refers_to == tables[key.table].name
+                })
+            };
+            !key.columns.iter().all(is_there)
+        });
+        let told = missing
+            .map(|(table, key)| format!("{} has no foreign key to {}", table.name, tables[key.table].name));
+        Ok(told.take(1).next())
+    }
+
+    /// An index that is made only with some options, is asked for and is not there.
+    fn index_missing(
+        &self,
+        connection: &mut Connection,
+        values: &Values,
+    ) -> Result<Option<NotReady>, BenchmarkError> {
+        let wanted = self.indexes(values)?;
+        let wanted = self.folder.tables.iter().zip(&wanted).flat_map(|(table, indexes)| {
+            indexes.iter().filter(|index| index.when.is_some()).map(move |index| (table, &index.columns))
+        });
+        let wanted: Vec<_> = wanted.collect();
+        if wanted.is_empty() {
+            return Ok(None);
+        }
+        let names: Vec<&str> = wanted.iter().map(|(table, _)| table.name.as_str()).collect();
+        let failed = |source| BenchmarkError::Query { doing: "look for the indexes", source };
+        let Some(found) = catalog::indexes(connection, Names::These(&names)).map_err(failed)? else {
+            return Ok(None);
+        };
+        let missing = wanted.iter().find(|(table, columns)| {
+            !found.iter().any(|it| it.table == table.name && it.first_column == columns[0])
+        });
+        Ok(missing.map(|(table, columns)| NotReady::Lacking {
+            why: format!(
+                "{} has no index on {}; run again with --prepare to replace the tables, or without the option that asks for it",
+                table.name,
+                columns.join(", ")
+            ),
+        }))
     }
 
     /// What is wrong with the rows that must be there: a sample of each table.
@@ -219,11 +287,14 @@ impl FolderBenchmark {
     ) -> Result<(), BenchmarkError> {
         let folder = self.folder;
         let dialect = dialect(connection)?;
+        let indexes = self.indexes(values)?;
         let all: Vec<u64> = sizes.iter().map(|(rows, _)| *rows).collect();
         let each = folder.tables.iter().zip(&sizes).enumerate();
-        let described = each
-            .filter(|(_, (_, (rows, loaded)))| is_new || rows > loaded)
-            .map(|(place, (table, size))| (place, table.describe(&dialect, &folder.tables, &all, *size)));
+        let described =
+            each.filter(|(_, (_, (rows, loaded)))| is_new || rows > loaded).map(|(place, (table, size))| {
+                let known = (folder.tables.as_slice(), indexes[place].as_slice());
+                (place, table.describe(&dialect, known, &all, *size))
+            });
         let (places, mut tables): (Vec<usize>, Vec<_>) = described.unzip();
         let mut options = context(&folder.names, folder.seed, &folder.options, values);
         for (place, made) in places.iter().zip(&mut tables) {
@@ -291,8 +362,12 @@ impl Benchmark for FolderBenchmark {
         self.workloads.iter().map(|place| series(self.folder, *place, self.dialect, &defines)).collect()
     }
 
-    fn sizes_wanted(&self) -> Vec<MeasuredSize> {
-        Vec::new()
+    fn sizes_wanted(&self) -> Vec<DataSize> {
+        if self.folder.options.fits(&self.said) {
+            return Vec::new();
+        }
+        let bytes = self.values(0).and_then(|values| self.bytes(&values)).ok();
+        bytes.map(|bytes| DataSize { bytes, protocol: self.protocol, product: None }).into_iter().collect()
     }
 
     fn find(&self, connection: &mut Connection) -> Result<Option<Dataset>, BenchmarkError> {
@@ -301,13 +376,22 @@ impl Benchmark for FolderBenchmark {
         let Some(recipe) = found else { return Ok(None) };
         self.suits(&recipe)?;
         let (values, made) = self.made(&recipe)?;
+        if let Some(missing) = self.index_missing(connection, &values)? {
+            return Err(missing.into());
+        }
         let numbers = Numbers::default();
         folder.look_for_numbers(connection, &numbers)?;
         let tables = folder.table_names();
-        let counts: Option<Box<dyn RowCounter>> = Some(Box::new(TableCounter(tables.clone())));
         let expected = folder.expected(&made);
         let contentions = folder.contentions(&values).map_err(wrong)?;
         let (dialect, defines) = (self.dialect, defines(folder, &values));
+        // Later ones draw from what the first may have added.
+        let first = self.workloads.first();
+        if let Some(lacking) =
+            first.and_then(|place| nothing_to_draw(folder, *place, dialect, &defines, &numbers))
+        {
+            return Err(lacking.into());
+        }
         let load = move |place| FolderLoad {
             folder,
             place,
@@ -322,7 +406,7 @@ impl Benchmark for FolderBenchmark {
         Ok(Some(Dataset {
             scale: folder.options.scale(&values),
             recipe: text,
-            counts,
+            counts: true,
             expected,
             ..Dataset::new(tables, &self.workloads, load)
         }))
@@ -362,7 +446,7 @@ impl Benchmark for FolderBenchmark {
         let found = self.look(connection).map_err(StateError::of(&folder.terms))?.whole(&folder.terms)?;
         let Some(recipe) = found else { return Err(self.missing()) };
         let (values, _) = self.made(&recipe)?;
-        let there = TableCounter(folder.table_names()).rows(connection)?;
+        let there = count_rows(connection, &folder.table_names())?;
         let mut sizes = Vec::new();
         for ((table, wanted), there) in folder.tables.iter().zip(rows).zip(there) {
             let missing = wanted.saturating_sub(there);

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-use clap::{Arg, ArgMatches};
+use clap::{Arg, ArgAction, ArgMatches};
 use dyno_target::Capabilities;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::benchmark::FolderBenchmark;
+use super::built_in::folders;
 use super::options::number;
 use super::{Folder, Mistakes};
 use crate::benchmark::{Benchmark, BenchmarkError};
@@ -20,11 +21,29 @@ use crate::family::{Listed, Registered};
 static REGISTERED: Mutex<Vec<&'static FolderFamily>> = Mutex::new(Vec::new());
 
 /// A folder as a family.
-struct FolderFamily(&'static Folder);
+struct FolderFamily {
+    folder: &'static Folder,
+    /// One line for lists.
+    about: &'static str,
+    /// It comes with dyno.
+    is_built_in: bool,
+}
+
+/// The folders that come with dyno.
+pub(crate) fn built_in() -> impl Iterator<Item = &'static dyn Registered> {
+    let family = |(name, files)| {
+        // A test looks that they have no mistake.
+        let folder = Box::leak(Box::new(Folder::built_in(name, &files).ok()?));
+        let about = format!("{}; tables: {}", folder.about, folder.table_names().join(", ")).leak();
+        let family = FolderFamily { folder, about, is_built_in: true };
+        Some(&*Box::leak(Box::new(family)) as &dyn Registered)
+    };
+    folders().filter_map(family)
+}
 
 impl fmt::Debug for FolderFamily {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("FolderFamily").field(&self.0.name).finish()
+        f.debug_tuple("FolderFamily").field(&self.folder.name).finish()
     }
 }
 
@@ -34,12 +53,12 @@ impl fmt::Debug for FolderFamily {
 /// Everything that is wrong with it.
 pub fn register(name: &str, files: &BTreeMap<String, String>) -> Result<(), Mistakes> {
     let mut registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
-    if registered.iter().any(|family| family.0.name == name && family.0.files == *files) {
+    if registered.iter().any(|it| it.folder.name == name && it.folder.files == *files) {
         return Ok(());
     }
     let folder = Box::leak(Box::new(Folder::new(name, files)?));
-    registered.retain(|family| family.0.name != name);
-    registered.push(Box::leak(Box::new(FolderFamily(folder))));
+    registered.retain(|it| it.folder.name != name);
+    registered.push(Box::leak(Box::new(FolderFamily { folder, about: folder.about, is_built_in: false })));
     Ok(())
 }
 
@@ -55,35 +74,41 @@ impl Registered for FolderFamily {
     }
 
     fn listed(&self) -> Listed {
-        Listed { name: self.0.name, about: self.0.about, runs_on: self.0.runs_on }
+        Listed { name: self.folder.name, about: self.about, runs_on: self.folder.runs_on }
     }
 
     fn workloads(&self) -> Vec<(Listed, Vec<String>)> {
-        let folder = self.0;
+        let Self { folder, is_built_in, .. } = *self;
         let listed = |(name, mix): (&&'static str, &'static super::Mix)| {
-            (Listed { name, about: mix.about.as_str(), runs_on: folder.runs_on }, Vec::new())
+            // A user's own is called by its path.
+            let calls = if is_built_in { vec![mix.name.to_owned()] } else { Vec::new() };
+            (Listed { name, about: mix.about.as_str(), runs_on: folder.runs_on }, calls)
         };
         folder.workloads.iter().zip(&folder.mixes).map(listed).collect()
     }
 
     fn usual(&self, _: Map<String, Value>) -> Vec<&'static str> {
-        self.0.usual.iter().filter_map(|place| self.0.workloads.get(*place).copied()).collect()
+        self.folder.usual.iter().filter_map(|place| self.folder.workloads.get(*place).copied()).collect()
     }
 
     fn options(&self) -> Vec<Arg> {
         let option = |option: &super::options::FolderOption| {
+            let of = if self.is_built_in {
+                format!(", of the workload {}", self.folder.name)
+            } else {
+                String::new()
+            };
+            let about = format!("{}{of}", option.about);
+            let argument =
+                Arg::new(option.long).long(option.long).alias(option.name).help_heading("Workload");
             let default = match option.default.as_str() {
+                _ if option.is_flag => return argument.action(ArgAction::SetTrue).help(about),
                 "fit" => "what suits the machine, or what is there".to_owned(),
                 default => default.to_owned(),
             };
-            Arg::new(option.long)
-                .long(option.long)
-                .alias(option.name)
-                .value_name("N")
-                .help(format!("{} [default: {default}]", option.about))
-                .help_heading("Workload")
+            argument.value_name("N").help(format!("{about} [default: {default}]"))
         };
-        self.0.options.iter().map(option).collect()
+        self.folder.options.iter().map(option).collect()
     }
 
     fn further(&self) -> &'static [&'static str] {
@@ -92,8 +117,13 @@ impl Registered for FolderFamily {
 
     fn typed(&self, matches: &ArgMatches) -> Result<Map<String, Value>, clap::Error> {
         let mut typed = Map::new();
-        for option in self.0.options.iter() {
+        for option in self.folder.options.iter() {
             // A family before this one may have an option of this name, and read it in its own way.
+            if option.is_flag {
+                let is_on = matches.try_get_one::<bool>(option.long).ok().flatten() == Some(&true);
+                typed.extend(is_on.then(|| (option.long.to_owned(), true.into())));
+                continue;
+            }
             let raw = matches.try_get_raw(option.long).ok().flatten().and_then(|mut values| values.next());
             if let Some(text) = raw {
                 let number = number(&text.to_string_lossy()).map_err(|why| {
@@ -110,26 +140,28 @@ impl Registered for FolderFamily {
 
     fn read(&self, said: Value) -> Result<Map<String, Value>, serde_json::Error> {
         let Value::Object(said) = said else { return Err(serde_json::Error::custom("no table of options")) };
+        let is_flag = |name: &str| self.folder.options.iter().any(|it| it.is_flag && it.long == name);
         let read = |(name, value): (String, Value)| {
             let read = match &value {
-                Value::Number(number) => Ok(number.clone()),
-                Value::String(text) => number(text),
+                Value::Bool(_) if is_flag(&name) => Ok(value),
+                other if is_flag(&name) => Err(format!("{other} is neither true nor false")),
+                Value::Number(_) => Ok(value),
+                Value::String(text) => number(text).map(Value::Number),
                 other => Err(format!("{other} is no number")),
             };
             let read = read.map_err(|why| serde_json::Error::custom(format!("{name}: {why}")))?;
-            Ok((name, Value::Number(read)))
+            Ok((name, read))
         };
-        said.into_iter().map(read).collect()
+        // What is off is as if nothing was said.
+        said.into_iter().map(read).filter(|it| !matches!(it, Ok((_, Value::Bool(false))))).collect()
     }
 
     fn schema(&self, _: &mut SchemaGenerator) -> Schema {
         let property = |option: &super::options::FolderOption| {
-            (
-                option.long.to_owned(),
-                serde_json::json!({ "description": option.about, "type": ["number", "string"] }),
-            )
+            let kind = if option.is_flag { json!("boolean") } else { json!(["number", "string"]) };
+            (option.long.to_owned(), json!({ "description": option.about, "type": kind }))
         };
-        let properties: Map<String, Value> = self.0.options.iter().map(property).collect();
+        let properties: Map<String, Value> = self.folder.options.iter().map(property).collect();
         json_schema!({ "type": "object", "properties": properties })
     }
 
@@ -139,8 +171,8 @@ impl Registered for FolderFamily {
         said: Map<String, Value>,
         target: &Capabilities,
     ) -> Result<Box<dyn Benchmark>, BenchmarkError> {
-        let place = |name: &&str| self.0.workloads.iter().position(|known| known == name);
+        let place = |name: &&str| self.folder.workloads.iter().position(|known| known == name);
         let workloads = workloads.iter().filter_map(place).collect();
-        Ok(Box::new(FolderBenchmark::new(self.0, workloads, said, target)?))
+        Ok(Box::new(FolderBenchmark::new(self.folder, workloads, said, target)?))
     }
 }

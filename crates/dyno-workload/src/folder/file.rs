@@ -39,14 +39,15 @@ pub struct WorkloadFile {
     pub checks: Vec<CheckFile>,
 }
 
-/// A number that a user may choose.
+/// What a user may choose: a number, or yes or no.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct OptionFile {
     /// One line for the help
     pub about: String,
-    /// A number, an expression over other options, or `fit`: as much as suits the machine's memory
-    #[schemars(with = "NumberOrText")]
+    /// A number, an expression over other options, or `fit`: as much as suits the machine's memory. `false` of an option
+    /// that is yes or no
+    #[schemars(with = "OptionDefault")]
     pub default: Spanned<toml::Value>,
     /// The least that it takes [default: 1]
     pub min: Option<i64>,
@@ -124,6 +125,9 @@ pub struct IndexFile {
     pub columns: Vec<Spanned<String>>,
     #[serde(default)]
     pub unique: bool,
+    /// An expression over the options: the index is made where it is true [default: true]
+    #[schemars(with = "Option<String>")]
+    pub when: Option<Spanned<String>>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -219,6 +223,16 @@ pub struct CheckFile {
 #[serde(untagged)]
 #[allow(dead_code, reason = "only its schema is used")]
 enum NumberOrText {
+    Number(i64),
+    Text(String),
+}
+
+/// For the schema.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "only its schema is used")]
+enum OptionDefault {
+    No(bool),
     Number(i64),
     Text(String),
 }

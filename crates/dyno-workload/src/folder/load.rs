@@ -16,7 +16,7 @@ use super::{Folder, Table};
 use crate::benchmark::{
     Baseline, BenchmarkError, Contention, LOCK_WAIT, Sending, Series, SeriesLoad, read_acknowledged,
 };
-use crate::dataset::{TableError, numbers};
+use crate::dataset::{NotReady, TableError, numbers};
 use crate::pgbench::load::PgbenchLoad;
 use crate::script::Numbers;
 use crate::scripts::{Part, load_of};
@@ -59,6 +59,39 @@ fn parts(
     folder.mixes[place].parts.iter().map(part).collect()
 }
 
+/// The same, whatever the largest keys are.
+fn parts_without_data(
+    folder: &Folder,
+    place: usize,
+    dialect: &str,
+    defines: &BTreeMap<String, String>,
+) -> Vec<Part> {
+    let numbers = folder.tables.iter().map(|table| (last_of(&table.name), "1".to_owned()));
+    let defines = defines.clone().into_iter().chain(numbers).collect();
+    parts(folder, place, dialect, &defines).unwrap_or_default()
+}
+
+/// Why a load cannot begin: it draws from a table that has no row.
+pub(super) fn nothing_to_draw(
+    folder: &Folder,
+    place: usize,
+    dialect: &str,
+    defines: &BTreeMap<String, String>,
+    numbers: &Numbers,
+) -> Option<NotReady> {
+    let parts = parts_without_data(folder, place, dialect, defines);
+    let draws = |table: &&Table| {
+        let last = last_of(&table.name);
+        numbers.last(&table.name) == 0 && parts.iter().any(|part| !part.script.unused().contains(&last))
+    };
+    let table = &folder.tables.iter().find(draws)?.name;
+    let workload = folder.workloads[place];
+    let why = format!(
+        "{workload} draws from {table}, which has no row; run with --prepare and more rows, or first a workload that adds some"
+    );
+    Some(NotReady::Lacking { why })
+}
+
 /// What is known of it without its data.
 pub(super) fn series(
     folder: &'static Folder,
@@ -66,9 +99,7 @@ pub(super) fn series(
     dialect: &str,
     defines: &BTreeMap<String, String>,
 ) -> Series {
-    let numbers = folder.tables.iter().map(|table| (last_of(&table.name), "1".to_owned()));
-    let defines = defines.clone().into_iter().chain(numbers).collect();
-    let parts = parts(folder, place, dialect, &defines).unwrap_or_default();
+    let parts = parts_without_data(folder, place, dialect, defines);
     let writes = parts.iter().any(|part| part.script.writes());
     Series {
         name: folder.series_name(place),

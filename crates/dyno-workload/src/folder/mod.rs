@@ -4,6 +4,7 @@
 
 mod adopt;
 mod benchmark;
+mod built_in;
 mod checks;
 mod family;
 mod file;
@@ -23,8 +24,9 @@ use std::sync::Arc;
 use dyno_results::fnv1a;
 use toml::Spanned;
 
+pub use built_in::{ExportError, export};
 pub use family::register;
-pub(crate) use family::registered;
+pub(crate) use family::{built_in, registered};
 pub use file::WorkloadFile;
 pub use mistake::{Mistake, Mistakes};
 pub use read::{Named, named, read};
@@ -45,7 +47,7 @@ const DIALECTS: [&str; 7] = ["postgresql", "mysql", "sqlite", "duckdb", "adbc", 
 /// What scripts run on, in the same order.
 const RUNS_ON: &[&str; 7] = &["PostgreSQL", "MySQL", "SQLite", "DuckDB", "ADBC", "ClickHouse", "Hive"];
 /// Of the mark: what stands in it, and how rows are made of their expressions.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 const FILE_BYTES_MAX: usize = 256 * 1024;
 const TABLES_MAX: usize = 100;
 const COLUMNS_MAX: usize = 200;
@@ -85,6 +87,23 @@ pub(crate) struct Folder {
 impl Folder {
     /// `name` is what a user calls it.
     fn new(name: &str, files: &BTreeMap<String, String>) -> Result<Self, Mistakes> {
+        // Not the folder's name: it may be renamed.
+        let instead = "name another database, made for this, or give the table another name in workload.toml";
+        Self::compile(name, files, ("dyno folder/", instead))
+    }
+
+    /// One that comes with dyno.
+    fn built_in(name: &str, files: &BTreeMap<String, String>) -> Result<Self, Mistakes> {
+        let beginning = format!("dyno {name}/").leak();
+        Self::compile(name, files, (beginning, "name another database, made for this"))
+    }
+
+    /// Its tables carry marks that have this `beginning`; who has others of these names is told what to do `instead`.
+    fn compile(
+        name: &str,
+        files: &BTreeMap<String, String>,
+        (beginning, instead): (&'static str, &'static str),
+    ) -> Result<Self, Mistakes> {
         let text = files.get(FILE).map_or("", String::as_str);
         let file = parse(text)?;
         let mut notes = Notes { file: FILE, text, found: Vec::new() };
@@ -145,14 +164,13 @@ impl Folder {
             terms: Terms {
                 family: name,
                 grants: "the rights to read and write them",
-                instead: "name another database, made for this, or give the table another name in workload.toml",
+                instead,
                 locked: Some("one of its tables"),
                 exists: None,
                 room: "make room or take fewer rows",
                 rights: "connect as a user who may make, fill, alter and drop tables in this database, and refer to them",
             },
-            // Not the folder's name: it may be renamed.
-            marks: Marks { beginning: "dyno folder/", format: FORMAT },
+            marks: Marks { beginning, format: FORMAT },
             tables_hash: hash_of_tables(text),
         })
     }

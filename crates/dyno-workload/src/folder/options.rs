@@ -1,4 +1,4 @@
-//! The numbers that a user may choose, and what those are that nobody chose.
+//! What a user may choose, numbers and yes or no, and what those are that nobody chose.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -38,6 +38,8 @@ pub(super) struct FolderOption {
     pub about: &'static str,
     /// As it is written.
     pub default: String,
+    /// It is yes or no.
+    pub is_flag: bool,
     /// `None` where it is what suits the machine.
     program: Option<Program>,
     /// Of such a one, how much that is.
@@ -62,18 +64,8 @@ impl Options {
         let mut fits = 0;
         for ((name, option), slot) in file.iter().zip(&slots) {
             let (span, option) = (option.span(), option.get_ref());
-            if !is_name(name) || name == ROW {
-                let takes = "it takes small letters, digits and `_`, begins with a letter, and is not `row`";
-                notes.at(span.clone(), format!("`{name}` is no name for an option: {takes}"));
-            }
-            if matches!(name.as_str(), "returned" | "affected" | "clients" | "client_id") {
-                notes.at(
-                    span.clone(),
-                    format!(
-                        "`{name}` is a variable that scripts have of themselves: call the option otherwise"
-                    ),
-                );
-            }
+            check_variable(name, &span, "an option", notes);
+            let is_flag = check_flag(option, notes);
             let default = text_of(&option.default);
             let program = (default != "fit").then(|| {
                 compile(&default, option.default.span(), names, notes, |slot| slots.contains(&slot))
@@ -103,6 +95,7 @@ impl Options {
                 long: name.replace('_', "-").leak(),
                 about: option.about.clone().leak(),
                 default,
+                is_flag,
                 program: program.flatten(),
                 suits: suits.filter(|_| is_fit),
                 found: option.found.as_ref().map(|found| found.get_ref().clone()),
@@ -186,6 +179,7 @@ impl Options {
             let is_enough = match value {
                 Value::Integer(value) => value >= option.min,
                 Value::Double(value) => value >= option.min as f64,
+                Value::Boolean(_) if option.is_flag => true,
                 _ => return Err(format!("the default of {} is no number", option.name)),
             };
             if !is_enough {
@@ -218,6 +212,33 @@ impl Options {
             context.set(option.slot, *value);
         }
     }
+}
+
+/// Looks whether a name can be that of a variable of scripts and expressions, which is an option or the like.
+pub(super) fn check_variable(name: &str, span: &Range<usize>, what: &str, notes: &mut Notes<'_>) {
+    if !is_name(name) || name == ROW {
+        let takes = "it takes small letters, digits and `_`, begins with a letter, and is not `row`";
+        notes.at(span.clone(), format!("`{name}` is no name for {what}: {takes}"));
+    }
+    if matches!(name, "returned" | "affected" | "clients" | "client_id") {
+        let own = format!("`{name}` is a variable that scripts have of themselves");
+        notes.at(span.clone(), format!("{own}: call it otherwise"));
+    }
+}
+
+/// Whether an option is yes or no. The command line can only turn it on.
+fn check_flag(option: &OptionFile, notes: &mut Notes<'_>) -> bool {
+    let Some(default) = option.default.get_ref().as_bool() else { return false };
+    if default {
+        notes.at(
+            option.default.span(),
+            "an option that is yes or no is `false` by default: name it by what it turns on",
+        );
+    }
+    if option.min.is_some() {
+        notes.at(option.default.span(), "an option that is yes or no has no `min`");
+    }
+    true
 }
 
 fn order(list: &[FolderOption]) -> Vec<usize> {
@@ -260,9 +281,10 @@ pub(super) fn number(typed: &str) -> Result<Number, String> {
 }
 
 fn value_of(said: &serde_json::Value) -> Value {
-    match said.as_i64() {
-        Some(value) => Value::Integer(value),
-        None => said.as_f64().map_or(Value::Null, Value::Double),
+    match (said.as_bool(), said.as_i64()) {
+        (Some(value), _) => Value::Boolean(value),
+        (_, Some(value)) => Value::Integer(value),
+        _ => said.as_f64().map_or(Value::Null, Value::Double),
     }
 }
 
@@ -278,6 +300,7 @@ pub(super) fn as_json(value: Value) -> serde_json::Value {
     match value {
         Value::Integer(value) => value.into(),
         Value::Double(value) => value.into(),
+        Value::Boolean(value) => value.into(),
         _ => serde_json::Value::Null,
     }
 }

@@ -39,7 +39,8 @@ pub fn check(name: &str, files: &BTreeMap<String, String>) -> Result<String, Mis
     for (dialect, sql) in usual_dialects().into_iter().filter(|(dialect, _)| runs_on(dialect)) {
         let _ = writeln!(text, "\n{dialect}");
         for (table, count) in folder.tables.iter().zip(&rows) {
-            let mut made = table.describe(&sql, &folder.tables, &rows, (*count, 0));
+            let indexes = table.indexes(&mut options).map_err(failed)?;
+            let mut made = table.describe(&sql, (&folder.tables, &indexes), &rows, (*count, 0));
             table.narrow(&mut made, &mut options).map_err(failed)?;
             let steps =
                 [made.before_load(&sql, ""), made.keys(&sql), made.indexes(&sql), made.references(&sql)];

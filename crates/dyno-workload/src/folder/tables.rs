@@ -1,6 +1,7 @@
 //! The tables of a folder: their columns with the expressions of their values, and what is made of them in a dialect.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -77,8 +78,8 @@ pub(super) struct Table {
     rows: Program,
     pub columns: Vec<Column>,
     pub key: Vec<String>,
-    indexes: Vec<(Vec<String>, bool)>,
-    foreign_keys: Vec<Reference>,
+    indexes: Vec<TableIndex>,
+    pub foreign_keys: Vec<Reference>,
     fill_percent: Option<u8>,
     pub before_load: Option<BeforeLoad>,
     /// The first column is the number of the row.
@@ -101,12 +102,21 @@ pub(super) struct Column {
     pub slot: Option<Slot>,
 }
 
+/// A secondary index.
+#[derive(Debug)]
+pub(super) struct TableIndex {
+    pub columns: Vec<String>,
+    unique: bool,
+    /// It is made where this is true, with the options that the data are made with.
+    pub when: Option<Program>,
+}
+
 /// A foreign key.
 #[derive(Debug)]
-struct Reference {
-    columns: Vec<String>,
+pub(super) struct Reference {
+    pub columns: Vec<String>,
     /// The place of the table, whose key it is.
-    table: usize,
+    pub table: usize,
 }
 
 /// Whether it can be a name of a table, a column or an option.
@@ -149,7 +159,7 @@ fn check_indexes(file: &TableFile, before: &[Table], notes: &mut Notes<'_>) {
     };
     // In some products all indexes share a space of names, and in others those of a table.
     let of_others = before.iter().flat_map(|other| {
-        other.indexes.iter().map(move |(columns, _)| schema_index_name(&other.name, columns))
+        other.indexes.iter().map(move |index| schema_index_name(&other.name, &index.columns))
     });
     let mut taken: Vec<String> = of_others.collect();
     let mut of_table: Vec<String> = Vec::new();
@@ -292,7 +302,11 @@ impl Table {
             columns.iter().map(|column| column.get_ref().clone()).collect()
         };
         let key = names_of(&file.key, notes);
-        let index = |IndexFile { columns, unique }: &IndexFile| (names_of(columns, notes), *unique);
+        let index = |IndexFile { columns, unique, when }: &IndexFile| {
+            let when =
+                when.as_ref().and_then(|when| compile(when.get_ref(), when.span(), names, notes, is_option));
+            TableIndex { columns: names_of(columns, notes), unique: *unique, when }
+        };
         let indexes = file.indexes.iter().map(index).collect();
         check_indexes(file, before, notes);
         let mut foreign_keys = Vec::new();
@@ -496,11 +510,31 @@ impl Table {
         Ok(())
     }
 
-    /// What is made in a dialect. `loaded` rows are there before; `all` are the numbers of rows of all tables.
+    /// The indexes that are made with these options.
+    pub(super) fn indexes(&self, context: &mut RowContext) -> Result<Vec<&TableIndex>, String> {
+        let mut made = Vec::new();
+        for index in &self.indexes {
+            let Some(when) = &index.when else {
+                made.push(index);
+                continue;
+            };
+            let wrong =
+                |why: &dyn Display| format!("whether {} has an index cannot be computed: {why}", self.name);
+            match context.evaluate(when, 0, 0).map_err(|error| wrong(&error))? {
+                Value::Text(_) => return Err(wrong(&"it is a text")),
+                value if value.holds() => made.push(index),
+                _ => {}
+            }
+        }
+        Ok(made)
+    }
+
+    /// What is made in a dialect, with these of its indexes. `loaded` rows are there before; `all` are the numbers of rows of all
+    /// tables.
     pub(super) fn describe(
         &self,
         dialect: &Dialect,
-        tables: &[Self],
+        (tables, indexes): (&[Self], &[&TableIndex]),
         all: &[u64],
         (rows, loaded): (u64, u64),
     ) -> dataset::Table {
@@ -510,21 +544,22 @@ impl Table {
             [only] if Some(only) == first => Some(Key::Primary),
             several => Some(Key::Of(several.join(", ").into())),
         };
-        let index = |(columns, unique): &(Vec<String>, bool)| Index {
+        let index = |columns: &[String], unique| Index {
             name: self.index_name(dialect, columns),
             columns: columns.join(", ").into(),
-            unique: *unique,
+            unique,
         };
-        let mut indexes: Vec<Index> = self.indexes.iter().map(index).collect();
         // Made on its own it is sorted, and soon done; the product takes it for the foreign key.
         let has_index = |columns: &[String]| {
-            self.key.starts_with(columns) || self.indexes.iter().any(|(index, _)| index.starts_with(columns))
+            self.key.starts_with(columns) || indexes.iter().any(|index| index.columns.starts_with(columns))
         };
         let is_bare = |(at, key): &(usize, &Reference)| {
             !has_index(&key.columns) && self.foreign_keys.iter().take(*at).all(|it| it.columns != key.columns)
         };
         let keys = self.foreign_keys.iter().enumerate().filter(|_| dialect.foreign_key_index);
-        indexes.extend(keys.filter(is_bare).map(|(_, key)| index(&(key.columns.clone(), false))));
+        let of_keys = keys.filter(is_bare).map(|(_, key)| index(&key.columns, false));
+        let own = indexes.iter().map(|own| index(&own.columns, own.unique));
+        let indexes = own.chain(of_keys).collect();
         let foreign_key = |Reference { columns, table }: &Reference| {
             let parent = &tables[*table];
             let is_numbered = parent.is_numbered

@@ -13,7 +13,7 @@ use super::options::Values;
 use super::tables::context;
 use super::transactions::{Mix, Side, count};
 use crate::benchmark::{Contention, Done, ExpectedRows};
-use crate::dataset::{self, TableCounter, TableError, Verdict, checks, range};
+use crate::dataset::{self, TableError, Verdict, checks, count_rows, range};
 use crate::limits;
 use crate::pgbench::effects::{EffectCount, Outcomes};
 
@@ -34,7 +34,7 @@ impl Census {
         connection: &mut Connection,
     ) -> Result<Self, TableError> {
         limits::lift(connection);
-        let rows = TableCounter(folder.table_names()).rows(connection)?;
+        let rows = count_rows(connection, &folder.table_names())?;
         let answer = |check: &FolderCheck| check.read(connection).map_err(TableError::of("the tables"));
         Ok(Self { rows, answers: folder.checks_of(place).map(answer).collect::<Result<_, _>>()? })
     }

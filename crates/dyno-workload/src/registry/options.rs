@@ -162,7 +162,7 @@ impl JsonSchema for DataOptions {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut properties = Map::new();
-        for family in FAMILIES {
+        for family in FAMILIES.iter() {
             let mut schema = family.schema(generator);
             if family.has_table() {
                 properties.insert(family.name().to_owned(), schema.into());

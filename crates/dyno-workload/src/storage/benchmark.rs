@@ -16,12 +16,12 @@ use super::settings::WithSettings;
 use super::variant::Variant;
 use super::{NAME, TERMS};
 use crate::benchmark::{
-    Baseline, Benchmark, BenchmarkError, Contention, Dataset, Done, MeasuredSize, NamedQuery, Progress,
-    RowCounter, Sending, Series, SeriesLoad, Site, dialect,
+    Baseline, Benchmark, BenchmarkError, Contention, DataSize, Dataset, Done, NamedQuery, Progress, Sending,
+    Series, SeriesLoad, Site, dialect,
 };
 use crate::dataset::{
     self, ExpectedRows, Found, Index, Key, Marks, NotReady, Part, Preparation, SizeError, State, StateError,
-    TableCounter, TableError, Terms, Verdict, checks, disk, numbers, state_of_recipes,
+    TableError, Terms, Verdict, checks, disk, numbers, state_of_recipes,
 };
 use crate::query_set::QueryLoad;
 use crate::tpcb::{self, Script, Table, TpcB, TpcbRows, data_bytes};
@@ -123,12 +123,12 @@ impl Benchmark for StorageBenchmark {
         self.tests.iter().map(|test| self.series_of(*test)).collect()
     }
 
-    fn sizes_wanted(&self) -> Vec<MeasuredSize> {
+    fn sizes_wanted(&self) -> Vec<DataSize> {
         // Of the table as the server makes it.
-        let of = |scale| MeasuredSize {
+        let of = |scale| DataSize {
             bytes: data_bytes(scale),
             protocol: "PostgreSQL",
-            product: "PostgreSQL 15 as a heap",
+            product: Some("PostgreSQL 15 as a heap"),
         };
         self.scale.map(of).into_iter().collect()
     }
@@ -150,12 +150,11 @@ impl Benchmark for StorageBenchmark {
             connection.execute(&sql).is_ok()
         });
         let load = move |test| this.load(test, scale, dialect);
-        let counts: Option<Box<dyn RowCounter>> = Some(Box::new(TableCounter(names.to_vec())));
         // What a load has written to is made anew.
         let expected = Table::ALL.map(|table| ExpectedRows::Exactly(table.rows(scale))).into();
         Ok(Some(Dataset {
             scale: Some(scale.into()),
-            counts,
+            counts: true,
             expected,
             ..Dataset::new(names.into(), &self.tests, load)
         }))

@@ -7,7 +7,7 @@ use dyno_target::connection::Connection;
 use dyno_target::product::Dialect;
 
 use crate::benchmark::{
-    Baseline, Benchmark, BenchmarkError, Dataset, MeasuredSize, Progress, Sending, Series, SeriesLoad, Site,
+    Baseline, Benchmark, BenchmarkError, DataSize, Dataset, Progress, Sending, Series, SeriesLoad, Site,
     dialect,
 };
 use crate::dataset::{self, ExpectedRows, disk};
@@ -91,10 +91,14 @@ impl Benchmark for SysbenchBenchmark {
         self.tests.iter().map(|test| Series::of(test.workload(), test.writes())).collect()
     }
 
-    fn sizes_wanted(&self) -> Vec<MeasuredSize> {
+    fn sizes_wanted(&self) -> Vec<DataSize> {
         let rows = self.table_size.map(|size| size * u64::from(self.tables(TABLES)));
         let of = |rows: u64| {
-            MEASURED.map(|(protocol, product, row)| MeasuredSize { bytes: rows * row, protocol, product })
+            MEASURED.map(|(protocol, product, row)| DataSize {
+                bytes: rows * row,
+                protocol,
+                product: Some(product),
+            })
         };
         rows.map(|rows| of(rows).to_vec()).unwrap_or_default()
     }

@@ -9,8 +9,8 @@ use dyno_target::connection::Connection;
 use dyno_target::product::Dialect;
 
 use crate::benchmark::{
-    Baseline, Benchmark, BenchmarkError, Contention, Dataset, LOCK_WAIT, MeasuredSize, Progress, Sending,
-    Series, SeriesLoad, Site, dialect,
+    Baseline, Benchmark, BenchmarkError, Contention, DataSize, Dataset, LOCK_WAIT, Progress, Sending, Series,
+    SeriesLoad, Site, dialect,
 };
 use crate::dataset::{self, ExpectedRows, SizeError, TableError};
 use crate::tpcb::{self, Found, Script, Table, TpcB, check_scale};
@@ -41,7 +41,7 @@ impl Benchmark for TpcbBenchmark {
         self.scripts.iter().map(|script| Series::of(script.workload(), script.writes())).collect()
     }
 
-    fn sizes_wanted(&self) -> Vec<MeasuredSize> {
+    fn sizes_wanted(&self) -> Vec<DataSize> {
         self.scale.map(tpcb::measured_sizes).unwrap_or_default()
     }
 

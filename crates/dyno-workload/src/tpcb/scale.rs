@@ -1,6 +1,6 @@
 //! How large the data is, and which scale suits a machine. Pure arithmetic.
 
-use crate::benchmark::MeasuredSize;
+use crate::benchmark::DataSize;
 use crate::dataset::{SizeError, disk};
 use dyno_results::format::grouped;
 
@@ -20,11 +20,11 @@ pub fn data_bytes(scale: u32) -> u64 {
 const BYTES_PER_SCALE_SQLITE: u64 = 9_850_000;
 
 /// Bytes at `scale` by product.
-pub(super) fn measured_sizes(scale: u32) -> Vec<MeasuredSize> {
+pub(super) fn measured_sizes(scale: u32) -> Vec<DataSize> {
     let in_file = u64::from(scale) * BYTES_PER_SCALE_SQLITE;
     vec![
-        MeasuredSize { bytes: data_bytes(scale), protocol: "PostgreSQL", product: "PostgreSQL 15" },
-        MeasuredSize { bytes: in_file, protocol: "SQLite", product: "SQLite" },
+        DataSize { bytes: data_bytes(scale), protocol: "PostgreSQL", product: Some("PostgreSQL 15") },
+        DataSize { bytes: in_file, protocol: "SQLite", product: Some("SQLite") },
     ]
 }
 

@@ -12,12 +12,12 @@ use super::rows::TpchRows;
 use super::schema::{DUCKDB_BYTES, Scale, Table};
 use super::{NAME, QUERIES, TERMS, answers, load};
 use crate::benchmark::{
-    Baseline, Benchmark, BenchmarkError, Dataset, MeasuredSize, NamedQuery, Progress, RowCounter, Sending,
-    Series, SeriesLoad, Site, dialect,
+    Baseline, Benchmark, BenchmarkError, DataSize, Dataset, NamedQuery, Progress, Sending, Series,
+    SeriesLoad, Site, dialect,
 };
 use crate::dataset::{
-    ExpectedRows, Found, Marks, NotReady, Preparation, SizeError, State, StateError, TableCounter, Terms,
-    disk, state_of_recipes,
+    ExpectedRows, Found, Marks, NotReady, Preparation, SizeError, State, StateError, Terms, disk,
+    state_of_recipes,
 };
 use crate::family::ScaleOption;
 use crate::query_set::QueryLoad;
@@ -56,12 +56,12 @@ impl Recipe {
         Scale(self.scale.0)
     }
 
-    fn measured_sizes(self) -> Vec<MeasuredSize> {
+    fn measured_sizes(self) -> Vec<DataSize> {
         let rows = self.scale().bytes(self.indexes, false);
         let columns = (self.scale.0 * DUCKDB_BYTES) as u64;
         vec![
-            MeasuredSize { bytes: rows, protocol: "PostgreSQL", product: "PostgreSQL 15" },
-            MeasuredSize { bytes: columns, protocol: "DuckDB", product: "DuckDB 1.5" },
+            DataSize { bytes: rows, protocol: "PostgreSQL", product: Some("PostgreSQL 15") },
+            DataSize { bytes: columns, protocol: "DuckDB", product: Some("DuckDB 1.5") },
         ]
     }
 
@@ -84,7 +84,7 @@ impl Benchmark for TpchBenchmark {
         self.queries.iter().map(|queries| queries.series()).collect()
     }
 
-    fn sizes_wanted(&self) -> Vec<MeasuredSize> {
+    fn sizes_wanted(&self) -> Vec<DataSize> {
         let Some(scale) = self.options.scale else { return Vec::new() };
         self.options.recipe(Recipe::of(scale.0)).measured_sizes()
     }
@@ -102,12 +102,17 @@ impl Benchmark for TpchBenchmark {
                 .validated(has_answers.then_some(answers::validate)),
         };
         let tables: Vec<String> = Table::ALL.map(|table| table.name().to_owned()).into();
-        let counts: Option<Box<dyn RowCounter>> = Some(Box::new(TableCounter(tables.clone())));
         let expected = Table::ALL.map(|table| ExpectedRows::Exactly(table.rows(scale))).into();
         let scale = Some(recipe.scale.0);
         // Rows are the same whatever indexes there are.
         let recipe = Some(format!("scale {}", recipe.scale.0));
-        Ok(Some(Dataset { scale, recipe, counts, expected, ..Dataset::new(tables, &self.queries, load) }))
+        Ok(Some(Dataset {
+            scale,
+            recipe,
+            counts: true,
+            expected,
+            ..Dataset::new(tables, &self.queries, load)
+        }))
     }
 
     fn missing(&self) -> BenchmarkError {

@@ -13,12 +13,12 @@ use super::updates::LastUpdates;
 use super::verify::{Census, count, updates_there};
 use super::{KEY, Mix, NAME, OWN, TABLE, TERMS};
 use crate::benchmark::{
-    Baseline, Benchmark, BenchmarkError, Dataset, MeasuredSize, Progress, RowCounter, Sending, Series,
-    SeriesLoad, Site, dialect, read_acknowledged,
+    Baseline, Benchmark, BenchmarkError, DataSize, Dataset, Progress, Sending, Series, SeriesLoad, Site,
+    dialect, read_acknowledged,
 };
 use crate::dataset::{
-    ExpectedRows, Found, Kind, Marks, NotReady, Preparation, State, StateError, Table, TableCounter,
-    TableError, Terms, checks, column, disk, state_of_recipes,
+    ExpectedRows, Found, Kind, Marks, NotReady, Preparation, State, StateError, Table, TableError, Terms,
+    checks, column, disk, state_of_recipes,
 };
 
 /// Workloads, and the data that is wanted.
@@ -53,9 +53,9 @@ impl Benchmark for YcsbBenchmark {
         Some(self.options.detail(*own))
     }
 
-    fn sizes_wanted(&self) -> Vec<MeasuredSize> {
+    fn sizes_wanted(&self) -> Vec<DataSize> {
         let bytes = self.options.recipe(Recipe::of(0)).bytes();
-        let said = MeasuredSize { bytes, protocol: "PostgreSQL", product: "PostgreSQL 15" };
+        let said = DataSize { bytes, protocol: "PostgreSQL", product: Some("PostgreSQL 15") };
         self.options.records.map(|_| said).into_iter().collect()
     }
 
@@ -67,10 +67,9 @@ impl Benchmark for YcsbBenchmark {
         let inserts = Arc::new(Inserts::behind(next));
         let load = move |mix: Mix| Load::new(mix, recipe, Arc::clone(&inserts));
         let tables = vec![TABLE.to_owned()];
-        let counts: Option<Box<dyn RowCounter>> = Some(Box::new(TableCounter(tables.clone())));
         let expected = vec![ExpectedRows::AtLeast(recipe.records)];
         let recipe = Some(recipe.text());
-        Ok(Some(Dataset { recipe, counts, expected, ..Dataset::new(tables, &self.mixes, load) }))
+        Ok(Some(Dataset { recipe, counts: true, expected, ..Dataset::new(tables, &self.mixes, load) }))
     }
 
     fn missing(&self) -> BenchmarkError {

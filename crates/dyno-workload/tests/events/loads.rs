@@ -4,10 +4,9 @@ use dyno_results::spec::{End, Protocol};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dyno_engine::config::{EngineConfig, OnLoss};
-use dyno_workload::events::Test;
 
 use crate::database::{LONG, config};
-use crate::server::{Seen, Server, assert_passed, benchmark, load};
+use crate::server::{Seen, Server, Test, assert_passed, benchmark, load};
 
 #[test]
 fn every_transaction_is_one_statement_that_does_its_work() {

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dyno_workload::benchmark::{BenchmarkError, Progress};
-use dyno_workload::events::{PrepareError, Test};
+use dyno_workload::dataset::PrepareError;
 
-use crate::server::{Server, benchmark};
+use crate::server::{Server, Test, benchmark};
 
 /// A shop's own tables, with the very columns that dyno's have.
 const SHOP: [&str; 4] = [
@@ -28,7 +28,7 @@ fn a_users_own_tables_are_never_touched() {
             let BenchmarkError::Preparation(error) = error else { panic!("{name}: {error}") };
             assert!(matches!(*error, PrepareError::NotOurs { .. }), "{name}: {error}");
         };
-        refused("dyno has not made it (a table with the columns id int");
+        refused("dyno has not made it (its columns are id int");
         let theirs = "SELECT COUNT(*) FROM event e JOIN customer c ON c.id = e.customer_id \
                       WHERE e.action = 'theirs' AND c.name = 'theirs'";
         assert_eq!(server.number(theirs), 1, "{name}");
@@ -39,7 +39,7 @@ fn a_users_own_tables_are_never_touched() {
             "ALTER TABLE customer RENAME TO client",
             "CREATE VIEW event AS SELECT id FROM client",
         ]);
-        refused("event is there and dyno has not made it (a view or the like with the columns id");
+        refused("event is there and dyno has not made it (its columns are id");
         server.execute(&["DROP VIEW event"]);
         server.prepare(&asked).unwrap();
         assert_eq!(server.number("SELECT COUNT(*) FROM client WHERE name = 'theirs'"), 1, "{name}");
@@ -57,7 +57,7 @@ fn tables_elsewhere_on_the_search_path_are_not_touched_either() {
     server.execute(&["CREATE SCHEMA mine", "CREATE TABLE public.event (id bigint)"]);
     server.execute(&[&format!("ALTER DATABASE {} SET search_path = mine, public", server.database())]);
     let asked = benchmark(&Test::ALL, 100, 10);
-    assert!(server.refusal(&asked).contains("a table with the columns id bigint"));
+    assert!(server.refusal(&asked).contains("its columns are id bigint"));
     assert!(server.prepare(&asked).is_err());
     assert_eq!(server.number("SELECT COUNT(*) FROM pg_class WHERE oid = to_regclass('public.event')"), 1);
 }
@@ -84,8 +84,7 @@ fn a_preparation_that_was_broken_off_is_made_anew() {
         assert!(server.find(&asked).is_none(), "{name}");
         server.prepare(&asked).unwrap();
         let data = server.find(&asked).unwrap();
-        let counts = data.counts.unwrap();
-        assert_eq!(counts.count(&mut server.open()).unwrap(), vec![100, 1_000], "{name}");
+        assert_eq!(data.count(&mut server.open()).unwrap(), vec![100, 1_000], "{name}");
     });
 }
 

@@ -1,13 +1,12 @@
 //! The tables that are made: plain, the same on every product, keyed, and found again.
 
-use dyno_results::spec::Count;
 use dyno_target::connection::TextRow;
 use dyno_test_servers::{MysqlProduct, MysqlSetup};
-use dyno_workload::benchmark::{Benchmark as _, Progress};
-use dyno_workload::events::Test;
-use dyno_workload::events::{EventsBenchmark, EventsOptions};
+use dyno_workload::benchmark::Progress;
 
-use crate::server::{Server, benchmark};
+use serde_json::json;
+
+use crate::server::{Asked, Server, Test, benchmark};
 
 fn rows(server: &Server, sql: &str) -> Vec<String> {
     let line = |row: &TextRow| {
@@ -37,11 +36,17 @@ fn every_product_holds_the_same_rows() {
         if name.starts_with("PostgreSQL") {
             let sizes = "SELECT pg_total_relation_size('event') + pg_total_relation_size('customer')";
             let bytes: f64 = rows(&server, sizes)[0].parse().unwrap();
-            let told = benchmark.sizes_wanted().iter().find(|it| it.protocol == "PostgreSQL").unwrap().bytes;
+            let told = server
+                .on(&benchmark)
+                .sizes_wanted()
+                .iter()
+                .find(|it| it.protocol == "PostgreSQL")
+                .unwrap()
+                .bytes;
             assert!((bytes / told as f64 - 1.0).abs() < 0.1, "{bytes} bytes, and {told} were told");
         }
         let data = server.find(&benchmark).unwrap();
-        let counted = data.counts.as_ref().unwrap().count(&mut server.open()).unwrap();
+        let counted = data.count(&mut server.open()).unwrap();
         assert_eq!(counted, [2_345, 100_500], "{name}");
         let made = (
             rows(&server, "SELECT id, customer_id, action FROM event ORDER BY id"),
@@ -64,10 +69,7 @@ fn tables_that_were_topped_up_hold_what_larger_ones_would() {
         server.prepare(&few).unwrap();
         let insert = "INSERT INTO event (customer_id, action) VALUES (7, 'pay'), (8, 'login')";
         server.execute(&[insert]);
-        let count = || {
-            let counts = server.find(&few).unwrap().counts.unwrap();
-            counts.count(&mut server.open()).unwrap()
-        };
+        let count = || server.find(&few).unwrap().count(&mut server.open()).unwrap();
         server.top_up(&few, &[50, 150_000]).unwrap();
         assert_eq!(count(), [50, 150_000], "{name}");
         // What is there already stays.
@@ -130,9 +132,8 @@ fn tables_have_their_keys_and_no_more() {
         assert!(server.number("SELECT MAX(id) FROM event") > 500, "{name}");
         connection.execute("INSERT INTO customer (name, address) VALUES ('a', 'b')").unwrap();
         assert!(server.number("SELECT MAX(id) FROM customer") > 20, "{name}");
-        let wishes =
-            EventsOptions { rows: Some(Count(500)), customers: Some(Count(20)), customer_index: true };
-        let indexed = EventsBenchmark::new(vec![Test::Join], wishes).unwrap();
+        let wishes = json!({ "rows": 500, "customers": 20, "customer-index": true });
+        let indexed = Asked::new(&[Test::Join], &wishes);
         let brought_by_key = expected.len() == 3;
         match brought_by_key {
             true => assert!(server.find(&indexed).is_some(), "{name}"),
@@ -153,16 +154,16 @@ fn what_is_not_as_asked_for_is_told() {
         server.prepare(&asked).unwrap();
         assert!(server.find(&asked).is_some(), "{name}");
         let refusal = server.refusal(&benchmark(&Test::ALL, 2_000, 50));
-        assert!(refusal.contains("1,000 events, not 2,000") && refusal.contains("--rows 1000"), "{refusal}");
+        assert!(refusal.contains("--rows 1,000, not 2,000") && refusal.contains("--rows 1000"), "{refusal}");
         let refusal = server.refusal(&benchmark(&Test::ALL, 1_000, 60));
-        assert!(refusal.contains("50 customers, not 60"), "{name}: {refusal}");
+        assert!(refusal.contains("--customers 50, not 60"), "{name}: {refusal}");
         server.execute(&["DELETE FROM event WHERE id BETWEEN 200 AND 300"]);
         let refusal = server.refusal(&asked);
         assert!(refusal.contains("rows of event that were looked up, "), "{name}: {refusal}");
         // Nothing to join, and something to begin with.
         let empty = benchmark(&[Test::Join], 0, 50);
         server.prepare(&empty).unwrap();
-        assert!(server.refusal(&empty).contains("no events to join"), "{name}");
+        assert!(server.refusal(&empty).contains("events/join draws from event, which has no row"), "{name}");
         assert!(server.find(&benchmark(&[Test::Ingest], 0, 50)).is_some(), "{name}");
     });
 }
@@ -175,7 +176,7 @@ fn a_user_who_may_only_read_finds_the_tables() {
         server.prepare(&asked).unwrap();
         let user = server.create_reader();
         let mut reader = server.target_of(&user, "x").connect().unwrap();
-        assert!(asked.find(&mut reader).unwrap().is_some(), "{name}");
+        assert!(server.on(&asked).find(&mut reader).unwrap().is_some(), "{name}");
         assert!(reader.execute("DELETE FROM event").is_err(), "{name}");
     });
 }
@@ -190,7 +191,6 @@ fn rows_go_by_insert_where_the_bulk_load_is_not_allowed() {
         let remarks: Vec<_> = progress.iter().filter(|news| matches!(news, Progress::Remark(_))).collect();
         assert_eq!(remarks.len(), 1, "{}: {remarks:?}", server.name());
         let data = server.find(&asked).unwrap();
-        let counts = data.counts.unwrap();
-        assert_eq!(counts.count(&mut server.open()).unwrap(), vec![300, 30_000], "{}", server.name());
+        assert_eq!(data.count(&mut server.open()).unwrap(), vec![300, 30_000], "{}", server.name());
     }
 }

@@ -1,22 +1,63 @@
 //! The benchmark on servers of all products as a campaign has it.
 
-use dyno_results::spec::{End, StageOrder};
+use dyno_results::spec::{End, Protocol, StageOrder};
 use std::sync::atomic::AtomicBool;
 
 use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::{Engine, Observation};
 use dyno_engine::workload::Workload;
 use dyno_results::event::{Check, Queries};
-use dyno_results::spec::Count;
-use dyno_target::Target;
+use dyno_target::{Capabilities, Target};
 use dyno_workload::benchmark::{
     Benchmark, BenchmarkError, Dataset, Done, Progress, Sending, SeriesLoad, Site,
 };
 use dyno_workload::dataset::OpenConnection;
 
-use dyno_workload::events::{EventsBenchmark, EventsOptions, Test};
+use dyno_workload::registry::{self, DataOptions};
+use serde_json::json;
 
 pub(crate) use crate::database::Server;
+
+/// The two transactions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Test {
+    Join,
+    Ingest,
+}
+
+impl Test {
+    pub(crate) const ALL: [Self; 2] = [Self::Join, Self::Ingest];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Join => "join",
+            Self::Ingest => "ingest",
+        }
+    }
+
+    pub(crate) fn writes(self) -> bool {
+        self == Self::Ingest
+    }
+}
+
+/// Tests, and the data that is wanted.
+pub(crate) struct Asked {
+    tests: Vec<Test>,
+    options: DataOptions,
+}
+
+impl Asked {
+    pub(crate) fn new(tests: &[Test], options: &serde_json::Value) -> Self {
+        let options = DataOptions::read(options.as_object().unwrap()).unwrap();
+        Self { tests: tests.to_vec(), options }
+    }
+
+    pub(crate) fn on(&self, target: &Capabilities) -> Box<dyn Benchmark> {
+        let found = self.tests.iter().map(|test| registry::find(&format!("events/{}", test.name())).unwrap());
+        let selection = found.reduce(|all, one| all.and(&one).unwrap()).unwrap();
+        selection.benchmark(&self.options, target).unwrap()
+    }
+}
 
 impl Server {
     /// A single number.
@@ -31,8 +72,12 @@ impl Server {
         }
     }
 
+    pub(crate) fn on(&self, asked: &Asked) -> Box<dyn Benchmark> {
+        asked.on(&self.target().capabilities())
+    }
+
     /// Makes the data; returns what was reported on the way.
-    pub(crate) fn prepare(&self, benchmark: &EventsBenchmark) -> Result<Vec<Progress>, BenchmarkError> {
+    pub(crate) fn prepare(&self, benchmark: &Asked) -> Result<Vec<Progress>, BenchmarkError> {
         let mut seen = Vec::new();
         self.prepare_until(benchmark, &AtomicBool::new(false), &mut |progress| seen.push(progress))?;
         Ok(seen)
@@ -40,7 +85,7 @@ impl Server {
 
     pub(crate) fn prepare_until(
         &self,
-        benchmark: &EventsBenchmark,
+        benchmark: &Asked,
         stop: &AtomicBool,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), BenchmarkError> {
@@ -50,28 +95,29 @@ impl Server {
     pub(crate) fn prepare_as(
         &self,
         target: &Target,
-        benchmark: &EventsBenchmark,
+        benchmark: &Asked,
         stop: &AtomicBool,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), BenchmarkError> {
         let open = || target.connect();
+        let benchmark = benchmark.on(&target.capabilities());
         benchmark.prepare(&mut target.connect().unwrap(), &site(&open, stop), progress)
     }
 
     /// Adds rows until the tables have so many.
-    pub(crate) fn top_up(&self, benchmark: &EventsBenchmark, rows: &[u64]) -> Result<(), BenchmarkError> {
+    pub(crate) fn top_up(&self, benchmark: &Asked, rows: &[u64]) -> Result<(), BenchmarkError> {
         let (target, stop) = (self.target(), AtomicBool::new(false));
         let open = || target.connect();
-        benchmark.top_up(&mut self.open(), &site(&open, &stop), rows, &mut |_| {})
+        self.on(benchmark).top_up(&mut self.open(), &site(&open, &stop), rows, &mut |_| {})
     }
 
-    pub(crate) fn find(&self, benchmark: &EventsBenchmark) -> Option<Dataset> {
-        benchmark.find(&mut self.open()).unwrap()
+    pub(crate) fn find(&self, benchmark: &Asked) -> Option<Dataset> {
+        self.on(benchmark).find(&mut self.open()).unwrap()
     }
 
     /// Why the data that is there cannot be used.
-    pub(crate) fn refusal(&self, benchmark: &EventsBenchmark) -> String {
-        match benchmark.find(&mut self.open()) {
+    pub(crate) fn refusal(&self, benchmark: &Asked) -> String {
+        match self.on(benchmark).find(&mut self.open()) {
             Err(error) => error.to_string(),
             Ok(found) => panic!("{}: it was found: {}", self.name(), found.is_some()),
         }
@@ -104,7 +150,11 @@ impl Server {
         config: EngineConfig,
         look: &mut dyn FnMut(&Seen),
     ) -> Seen {
-        let workload: std::sync::Arc<dyn Workload> = load.workload(&Sending::default()).unwrap();
+        let EngineConfig { protocol, seed, .. } = config;
+        let is_bound = !self.target().capabilities().extended_protocol || protocol == Protocol::Simple;
+        let dialect = is_bound.then(|| self.open().dialect());
+        let sending = Sending { protocol, seed, dialect, threads: 2, ..Sending::default() };
+        let workload: std::sync::Arc<dyn Workload> = load.workload(&sending).unwrap();
         let mut engine = Engine::start(self.target().route().unwrap(), &workload, config).unwrap();
         let plan = StageOrder::closed(clients, end);
         let mut seen = Seen::default();
@@ -155,16 +205,13 @@ pub(crate) struct Seen {
 }
 
 /// Both tests, or some, on tables of one size.
-pub(crate) fn benchmark(tests: &[Test], rows: u64, customers: u64) -> EventsBenchmark {
-    let wishes =
-        EventsOptions { rows: Some(Count(rows)), customers: Some(Count(customers)), customer_index: false };
-    EventsBenchmark::new(tests.to_vec(), wishes).unwrap()
+pub(crate) fn benchmark(tests: &[Test], rows: u64, customers: u64) -> Asked {
+    Asked::new(tests, &json!({ "rows": rows, "customers": customers }))
 }
 
 /// The load of one test on data that is there.
 pub(crate) fn load(server: &Server, test: Test) -> Box<dyn SeriesLoad> {
-    let benchmark = EventsBenchmark::new(vec![test], EventsOptions::default()).unwrap();
-    server.find(&benchmark).unwrap().loads().remove(0)
+    server.find(&Asked::new(&[test], &json!({}))).unwrap().loads().remove(0)
 }
 
 pub(crate) fn assert_passed(checks: &[Check], about: &str) {

@@ -178,6 +178,12 @@ fn mistakes_in_the_file_are_told_with_their_places() {
         ("none = \"SELECT 1", "none = \"DELETE"),
         ("none = \"SELECT 1", "for = [\"wirte\"]\nnone = \"SELECT 1"),
         ("none = \"SELECT 1", "growth = true\nnone = \"SELECT 1"),
+        ("default = 100", "default = true"),
+        ("default = 100", "default = false\nmin = 3"),
+        (
+            "foreign-keys = [",
+            "indexes = [{ columns = [\"parent_id\"], when = \":indexed\" }]\nforeign-keys = [",
+        ),
         ("none = \"SELECT 1", "none = \"SELECT 1; DROP TABLE parent; SELECT 1"),
     ];
     let mut text = String::new();

@@ -69,8 +69,6 @@ fn run(
     if hooks.peek().is_none() {
         return Ok(());
     }
-    // It may write to the tables, whatever becomes of it.
-    system.forget_counts();
     // What became of the server before is none of the hook's doing.
     describe::before_hook(context, system);
     if let Err(failure) = hooks.try_for_each(|hook| run_one(context, system, hook, surroundings)) {

@@ -125,17 +125,12 @@ impl<'a> System<'a> {
 
     /// Counts the rows of each table, where the family of workloads does that.
     pub(super) fn count(&mut self, context: &Context<'_>) -> Result<Option<Vec<u64>>, Failure> {
-        let Some(counts) = self.data.as_ref().and_then(|data| data.counts.as_ref()) else { return Ok(None) };
+        let Some(data) = self.data.as_ref().filter(|data| data.counts) else { return Ok(None) };
         let rows = admin::telling(context, &format!("counting the rows of {}", self.plan.name), || {
             let connection = self.server.reconnect_if_broken()?;
-            admin::cancellable(context, connection, |connection| counts.count(connection))
+            admin::cancellable(context, connection, |connection| data.count(connection))
         })?;
         Ok(Some(rows))
-    }
-
-    /// Says that somebody may have written to the tables since they were counted.
-    pub(super) fn forget_counts(&self) {
-        self.data.iter().flat_map(|data| &data.counts).for_each(|counts| counts.forget());
     }
 
     /// Tells the sizes again after a phase. What cannot be read is no news beside what was measured.
@@ -146,7 +141,7 @@ impl<'a> System<'a> {
         let told = counted.and_then(|rows| {
             let rows = match rows {
                 Some(rows) => RowCounts::Counted(rows),
-                None if written && data.counts.is_some() => RowCounts::Unknown,
+                None if written && data.counts => RowCounts::Unknown,
                 None => RowCounts::Estimated,
             };
             describe::data_after_load(context, self.plan, &mut self.server, data, phase, rows)

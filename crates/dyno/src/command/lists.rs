@@ -16,8 +16,10 @@ use crate::folders;
 use crate::plan;
 
 pub(crate) fn workloads(arguments: &WorkloadsArguments) -> Result<u8, Failure> {
-    if let Some(WorkloadsCommand::Check { folder }) = &arguments.command {
-        return check(folder);
+    match &arguments.command {
+        Some(WorkloadsCommand::Check { folder }) => return check(folder),
+        Some(WorkloadsCommand::Export { name, folder }) => return export(name, folder),
+        None => {}
     }
     let listed = registry::workloads();
     if arguments.list.json {
@@ -32,6 +34,20 @@ pub(crate) fn workloads(arguments: &WorkloadsArguments) -> Result<u8, Failure> {
     };
     let rows: Vec<_> = listed.iter().map(|listed| (listed.name.to_owned(), about(listed))).collect();
     list("workloads", &rows, false)
+}
+
+/// Writes out a folder that comes with dyno.
+fn export(name: &str, folder: &str) -> Result<u8, Failure> {
+    let written =
+        folder::export(name, Path::new(folder)).map_err(|error| Failure::wrong(error.to_string()))?;
+    let mut text: String = written.iter().map(|path| format!("{}\n", path.display())).collect();
+    // A name without a slash is that of a workload which comes with dyno.
+    let path = if folder.contains('/') { folder.to_owned() } else { format!("./{folder}") };
+    text.push_str(&format!(
+        "Change them (docs/workload-files.md), look at them with `dyno workloads check {path}`, and run them with `dyno run {path}`\n"
+    ));
+    print(&text)?;
+    Ok(DONE)
 }
 
 /// Says what is wrong with a folder, or what it comes to.

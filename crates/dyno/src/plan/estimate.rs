@@ -215,15 +215,16 @@ impl Known<'_> {
         }
         let sizes = self.system.benchmark.sizes_wanted();
         let protocol = self.system.capabilities().protocol;
-        match (sizes.iter().find(|size| size.protocol == protocol), sizes.first()) {
-            (Some(size), _) => {
-                format!("{name}: ≈ {} (as measured on {}), {more}", format::bytes(size.bytes), size.product)
+        let sizes = sizes.iter().map(|size| (size, format::bytes(size.bytes)));
+        let of_protocol = sizes.clone().find(|(size, _)| size.protocol == protocol);
+        match (of_protocol, sizes.clone().find_map(|(size, bytes)| Some((size.product?, bytes)))) {
+            (Some((size, bytes)), _) => match size.product {
+                Some(product) => format!("{name}: ≈ {bytes} (as measured on {product}), {more}"),
+                None => format!("{name}: ≈ {bytes} (reckoned from its rows), {more}"),
+            },
+            (None, Some((product, bytes))) => {
+                format!("{name}: not known for {protocol}; ≈ {bytes} on {product}, where it was measured")
             }
-            (None, Some(size)) => format!(
-                "{name}: not known for {protocol}; ≈ {} on {}, where it was measured",
-                format::bytes(size.bytes),
-                size.product
-            ),
             (None, None) => format!(
                 "{name}: not known: the data that are there are used, or as many are made as suit the machine, unless the size is named"
             ),

@@ -40,7 +40,8 @@ pub(crate) fn read_folders(spec: &mut RunSpec) -> Result<(), Failure> {
 /// The folder that a workload's name stands for, where none of dyno's own has it.
 pub(crate) fn named_folder(workload: &str) -> Option<Named> {
     let named = folder::named(workload)?;
-    (workload.contains('/') || registry::is_folder(workload)).then_some(named)
+    let is_other = || workload.contains('/') && registry::find(workload).is_err();
+    (registry::is_folder(workload) || is_other()).then_some(named)
 }
 
 /// Everything that is wrong with a folder.

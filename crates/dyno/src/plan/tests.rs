@@ -363,7 +363,7 @@ fn what_a_run_takes_is_estimated_as_far_as_its_plan_tells() {
                 "join: at most 21 min 10 s: ",
                 "21 steps of 30 s, on 2 systems in turn",
                 "400 clients",
-                "my: ≈ 4.2 GiB",
+                "my: ≈ 4.9 GiB",
             ],
         ),
         (

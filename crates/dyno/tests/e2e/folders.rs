@@ -95,3 +95,25 @@ default = 1
         .expect(1)
         .says(&["--scale is for"]);
 }
+
+#[test]
+fn a_workload_that_comes_with_dyno_is_written_out_and_is_ones_own() {
+    let home = Home::new();
+    let told = home.dyno(&["workloads", "export", "events", "mine"]).expect(0).out;
+    assert!(told.contains("mine/workload.toml") && told.contains("`dyno run ./mine`"), "{told}");
+    home.dyno(&["workloads", "check", "./mine"]).expect(0);
+    home.dyno(&["workloads", "export", "events", "mine"]).expect(1).says(&["mine/workload.toml is there"]);
+    home.dyno(&["workloads", "export", "event", "other"]).expect(1).says(&["did you mean events?"]);
+    let target = target(&home, "mine.db", "?journal_mode=wal&synchronous=off");
+    let data = ["--rows", "500", "--customers", "20", "--customer-index"];
+    let load = ["--json", "--warm-up", "0s", "--clients", "2", "--transactions", "20", "--target", &target];
+    let run = [&["run", "./mine"][..], &data, &load].concat();
+    let report = home.dyno(&run).expect(0).report();
+    assert_eq!(series(&report), ["join", "ingest"]);
+    report.assert_checks_passed();
+    let resolved = &report.document()["run"]["resolved"]["systems"][0]["data"];
+    assert_eq!(*resolved, json!({ "customer-index": true, "customers": 20, "rows": 500 }));
+    // Its tables are not those of the one that comes with dyno.
+    let refused = home.dyno(&[&["run", "events/join"][..], &load].concat()).expect(1);
+    refused.says(&["another workload of dyno has made it"]);
+}

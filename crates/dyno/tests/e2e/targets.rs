@@ -284,7 +284,7 @@ fn targets_that_cannot_be_told_apart_or_are_not_there_are_refused() {
         (&[two.as_slice(), &["--before", "hold"]].concat(), &["--before"]),
         (&[two.as_slice(), &["--rows", "5"]].concat(), &["--rows", "events"]),
         (&["events", "--scale", "5"], &["--rows"]),
-        (&["events", "--rows", "many"], &["many", "70M"]),
+        (&["events", "--rows", "many"], &["many", "10M"]),
         (&["--connections", "0"], &["--connections"]),
         (&["--connections", "4", "--rate", "10/s"], &["--clients instead"]),
         (&["--ramp", "5..1"], &["the larger one"]),

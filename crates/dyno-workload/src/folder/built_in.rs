@@ -1,0 +1,119 @@
+//! The folders that come with dyno, in the program itself, and how one of them is written out as the start of a user's own.
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use super::mistake::nearest;
+
+/// The files of `workloads/NAME`.
+macro_rules! folder {
+    ($name:literal: $($file:literal),+) => {
+        ($name, &[$(($file, include_str!(concat!("../../../../workloads/", $name, "/", $file)))),+])
+    };
+}
+
+type Files = &'static [(&'static str, &'static str)];
+
+const FOLDERS: &[(&str, Files)] = &[folder!("events": "workload.toml", "join.sql", "ingest.sql")];
+
+/// Each with the texts of its files.
+pub(super) fn folders() -> impl Iterator<Item = (&'static str, BTreeMap<String, String>)> {
+    let texts =
+        |files: Files| files.iter().map(|(file, text)| ((*file).to_owned(), (*text).to_owned())).collect();
+    FOLDERS.iter().map(move |(name, files)| (*name, texts(files)))
+}
+
+/// Writes the files of a folder that comes with dyno into a directory, which is made. Returns their paths.
+///
+/// # Errors
+/// There is no such folder, a file is there already, or cannot be written.
+pub fn export(name: &str, into: &Path) -> Result<Vec<PathBuf>, ExportError> {
+    let names = || FOLDERS.iter().map(|(name, _)| *name);
+    let Some((_, files)) = FOLDERS.iter().find(|(known, _)| *known == name) else {
+        return Err(ExportError::NoSuch {
+            name: name.to_owned(),
+            nearest: nearest(name, names()),
+            known: names().collect::<Vec<_>>().join(", "),
+        });
+    };
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source: io::Error| match source.kind() {
+            io::ErrorKind::AlreadyExists => ExportError::IsThere { path },
+            _ => ExportError::Io { path, source },
+        }
+    };
+    // Nothing is written where one of them is there.
+    if let Some(path) =
+        files.iter().map(|(file, _)| into.join(file)).find(|path| path.symlink_metadata().is_ok())
+    {
+        return Err(ExportError::IsThere { path });
+    }
+    fs::create_dir_all(into).map_err(failed(into))?;
+    let write = |(file, text): &(&str, &str)| {
+        let path = into.join(file);
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(failed(&path))?;
+        file.write_all(text.as_bytes()).map_err(failed(&path))?;
+        Ok(path)
+    };
+    files.iter().map(write).collect()
+}
+
+/// Why a folder cannot be written out.
+#[derive(Debug, Error)]
+pub enum ExportError {
+    #[error("no workload {name:?} is a folder that comes with dyno{}; there are {known}", nearest.map(|it| format!(", did you mean {it}?")).unwrap_or_default())]
+    NoSuch { name: String, nearest: Option<&'static str>, known: String },
+    #[error("{} is there already, and is left as it is: name another directory", path.display())]
+    IsThere { path: PathBuf },
+    #[error("cannot write {}: {source}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::folder::{Folder, read};
+
+    fn on_disk(name: &str) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads").join(name)
+    }
+
+    #[test]
+    fn every_folder_is_whole_and_has_no_mistake() {
+        for (name, files) in folders() {
+            assert_eq!(files, read(&on_disk(name)).unwrap(), "{name}");
+            Folder::new(name, &files).unwrap();
+        }
+        let mut names: Vec<_> =
+            fs::read_dir(on_disk("")).unwrap().map(|it| it.unwrap().file_name()).collect();
+        names.sort();
+        let mut known: Vec<&str> = FOLDERS.iter().map(|(name, _)| *name).collect();
+        known.sort_unstable();
+        assert_eq!(names, known);
+    }
+
+    #[test]
+    fn a_folder_is_written_out_once() {
+        let home = tempfile::tempdir().unwrap();
+        let into = home.path().join("new/mine");
+        let said = export("event", &into).unwrap_err().to_string();
+        assert!(said.contains("did you mean events?") && !into.exists(), "{said}");
+        let paths = export("events", &into).unwrap();
+        assert_eq!(paths.len(), 3);
+        assert_eq!(read(&into).unwrap(), read(&on_disk("events")).unwrap());
+        // One file of a user's is enough.
+        fs::remove_file(into.join("workload.toml")).unwrap();
+        fs::write(into.join("ingest.sql"), "mine").unwrap();
+        let said = export("events", &into).unwrap_err().to_string();
+        assert!(said.ends_with("is there already, and is left as it is: name another directory"), "{said}");
+        assert!(!into.join("workload.toml").exists());
+        assert_eq!(fs::read_to_string(into.join("ingest.sql")).unwrap(), "mine");
+    }
+}
