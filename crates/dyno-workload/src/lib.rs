@@ -21,6 +21,5 @@ mod site;
 mod statements;
 pub mod storage;
 pub mod sysbench;
-pub mod tpcb;
 pub mod tpch;
 pub mod ycsb;

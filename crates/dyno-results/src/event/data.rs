@@ -138,7 +138,7 @@ pub struct Check {
     /// The series whose queries' answers were checked; `None` for a check of the data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<String>,
-    /// Its name, `history-holds-every-commit`.
+    /// Its name, `four-sums-agree`.
     pub name: String,
     /// Whether it passed; `None` if it could not be made, and `detail` says why.
     pub passed: Option<bool>,

@@ -18,7 +18,10 @@ macro_rules! folder {
 
 type Files = &'static [(&'static str, &'static str)];
 
-const FOLDERS: &[(&str, Files)] = &[folder!("events": "workload.toml", "join.sql", "ingest.sql")];
+const FOLDERS: &[(&str, Files)] = &[
+    folder!("tpcb": "workload.toml", "select-only.sql", "simple-update.sql", "tpcb-like.sql"),
+    folder!("events": "workload.toml", "join.sql", "ingest.sql"),
+];
 
 /// Each with the texts of its files.
 pub(super) fn folders() -> impl Iterator<Item = (&'static str, BTreeMap<String, String>)> {
@@ -78,8 +81,12 @@ pub enum ExportError {
 mod tests {
     use std::path::Path;
 
+    use dyno_target::product::Dialect;
+
     use super::*;
+    use crate::folder::tables::context;
     use crate::folder::{Folder, read};
+    use crate::script::Value;
 
     fn on_disk(name: &str) -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads").join(name)
@@ -115,5 +122,46 @@ mod tests {
         assert!(said.ends_with("is there already, and is left as it is: name another directory"), "{said}");
         assert!(!into.join("workload.toml").exists());
         assert_eq!(fs::read_to_string(into.join("ingest.sql")).unwrap(), "mine");
+    }
+
+    fn tpcb() -> Folder {
+        let (name, files) = folders().find(|(name, _)| *name == "tpcb").unwrap();
+        Folder::built_in(name, &files).unwrap()
+    }
+
+    #[test]
+    fn a_scale_of_tpcb_that_suits_follows_the_processors() {
+        let folder = tpcb();
+        let suits = |cpus, quick| folder.options.suits(&folder.names, cpus, quick).unwrap().unwrap();
+        assert_eq!([suits(2, false), suits(16, false), suits(128, false)], [50, 128, 200]);
+        assert_eq!([suits(2, true), suits(8, true), suits(128, true)], [10, 16, 20]);
+    }
+
+    #[test]
+    fn tables_of_tpcb_are_as_pgbench_makes_them() {
+        let folder = tpcb();
+        let create = |table: usize, scale: i64| {
+            let values = vec![Value::Integer(scale)];
+            let mut context = context(&folder.names, 0, &folder.options, &values);
+            let (table, dialect) = (&folder.tables[table], Dialect::of_wire(false));
+            let rows = table.rows(&mut context).unwrap();
+            let mut made = table.describe(&dialect, (&folder.tables, &[]), &[], (rows, 0));
+            table.narrow(&mut made, &mut context).unwrap();
+            (rows, made.create(&dialect, ""))
+        };
+        let history = "CREATE TABLE pgbench_history (tid INTEGER, bid INTEGER, aid INTEGER, delta INTEGER, mtime TIMESTAMP, filler CHAR(22))";
+        assert_eq!(create(0, 19_999), (0, history.to_owned()));
+        assert!(create(0, 20_000).1.contains(" aid BIGINT, "));
+        let accounts = |kind| {
+            format!(
+                "CREATE TABLE pgbench_accounts (aid {kind} NOT NULL, bid INTEGER, abalance INTEGER, filler CHAR(84)) \
+                 WITH (fillfactor=100)"
+            )
+        };
+        assert_eq!(create(2, 19_999), (1_999_900_000, accounts("INTEGER")));
+        assert_eq!(create(2, 20_000), (2_000_000_000, accounts("BIGINT")));
+        assert_eq!(create(2, 1_000_000).0, 100_000_000_000);
+        let mut context = context(&folder.names, 0, &folder.options, &vec![Value::Integer(1_000_001)]);
+        assert!(folder.tables[2].rows(&mut context).unwrap_err().contains("at most"));
     }
 }

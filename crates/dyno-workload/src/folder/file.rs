@@ -148,6 +148,8 @@ pub struct TransactionFile {
     pub name: Spanned<String>,
     /// One line for lists [default: what it is]
     pub about: Option<String>,
+    /// What reports call its stages, such as `read` [default: its name]
+    pub series: Option<String>,
     /// The file in the folder [default: NAME.sql]
     #[schemars(with = "Option<String>")]
     pub script: Option<Spanned<String>>,

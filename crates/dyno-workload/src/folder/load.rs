@@ -7,8 +7,10 @@ use dyno_engine::workload::Workload;
 use dyno_results::format::grouped;
 use dyno_target::cause::Cause;
 use dyno_target::connection::Connection;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use super::benchmark::defines;
+use super::built_in::folders;
 use super::file::BeforeLoad;
 use super::transactions::last_of;
 use super::verify::{Before, Counted};
@@ -22,7 +24,7 @@ use crate::script::Numbers;
 use crate::scripts::{Part, load_of};
 
 /// A transaction or a mix on data that is there.
-pub(super) struct FolderLoad {
+pub(crate) struct FolderLoad {
     pub folder: &'static Folder,
     /// Its place among the mixes.
     pub place: usize,
@@ -35,6 +37,34 @@ pub(super) struct FolderLoad {
     pub numbers: Numbers,
     /// What was made of it: an engine that is started again has its own.
     pub made: Mutex<Vec<PgbenchLoad>>,
+}
+
+/// The loads of the transactions of a folder that comes with dyno, on tables whose names begin otherwise than they are written and that
+/// another family looks after.
+pub(crate) fn loads_on(
+    name: &str,
+    [written, own]: [&str; 2],
+    said: &Map<String, Value>,
+) -> Result<BTreeMap<&'static str, Arc<FolderLoad>>, BenchmarkError> {
+    let texts = folders().find(|(known, _)| *known == name).map(|(_, files)| files).unwrap_or_default();
+    let files = texts.into_iter().map(|(file, text)| (file, text.replace(written, own))).collect();
+    let folder =
+        Folder::built_in(name, &files).map_err(|mistakes| BenchmarkError::Wrong(Box::new(mistakes)))?;
+    let folder: &'static Folder = Box::leak(Box::new(folder));
+    let wrong = |why: String| BenchmarkError::Wrong(why.into());
+    let values = folder.options.values(&folder.names, said, 0).map_err(wrong)?;
+    let contentions = folder.contentions(&values).map_err(wrong)?;
+    let load = |(place, contention)| FolderLoad {
+        folder,
+        place,
+        dialect: "",
+        defines: defines(folder, &values),
+        contention,
+        numbers: Numbers::default(),
+        made: Mutex::default(),
+    };
+    let each = contentions.into_iter().enumerate().map(|one| (folder.mixes[one.0].name, Arc::new(load(one))));
+    Ok(each.collect())
 }
 
 /// The scripts of a mix.
@@ -102,7 +132,7 @@ pub(super) fn series(
     let parts = parts_without_data(folder, place, dialect, defines);
     let writes = parts.iter().any(|part| part.script.writes());
     Series {
-        name: folder.series_name(place),
+        name: folder.mixes[place].series,
         workload: folder.workloads[place],
         writes,
         pass: None,

@@ -28,6 +28,7 @@ pub use built_in::{ExportError, export};
 pub use family::register;
 pub(crate) use family::{built_in, registered};
 pub use file::WorkloadFile;
+pub(crate) use load::{FolderLoad, loads_on};
 pub use mistake::{Mistake, Mistakes};
 pub use read::{Named, named, read};
 pub use shown::check;
@@ -173,10 +174,6 @@ impl Folder {
             marks: Marks { beginning, format: FORMAT },
             tables_hash: hash_of_tables(text),
         })
-    }
-
-    fn series_name(&self, place: usize) -> &'static str {
-        self.mixes.get(place).map_or("", |mix| mix.name)
     }
 }
 

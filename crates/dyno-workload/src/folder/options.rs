@@ -176,6 +176,9 @@ impl Options {
                     .evaluate(program, 0, 0)
                     .map_err(|error| format!("the default of {} cannot be computed: {error}", option.name))?,
             };
+            if option.found.is_some() && !matches!(value, Value::Integer(_)) {
+                return Err(format!("--{} {} is no whole number", option.long, shown(value)));
+            }
             let is_enough = match value {
                 Value::Integer(value) => value >= option.min,
                 Value::Double(value) => value >= option.min as f64,

@@ -24,6 +24,8 @@ const PAUSE_S_MAX: f64 = 86_400.0;
 #[derive(Debug)]
 pub(super) struct Transaction {
     pub name: &'static str,
+    /// What reports call its stages.
+    series: &'static str,
     pub about: String,
     /// The file in the folder.
     pub script: String,
@@ -56,6 +58,7 @@ pub(super) fn count(table: usize, side: Side) -> usize {
 #[derive(Debug)]
 pub(super) struct Mix {
     pub name: &'static str,
+    pub series: &'static str,
     pub about: String,
     /// Places of transactions, each with its weight.
     pub parts: Vec<(usize, u32)>,
@@ -112,8 +115,9 @@ impl Transaction {
             None => format!("write: {script}"),
         };
         let returns = file.returns;
-        let name = name.clone().leak();
-        Self { name, about, script, variants, effects, returns, pauses, numbered, contended }
+        let name: &'static str = name.clone().leak();
+        let series = file.series.as_ref().map_or(name, |series| series.clone().leak());
+        Self { name, series, about, script, variants, effects, returns, pauses, numbered, contended }
     }
 
     /// From how many clients on they wait for each other's rows.
@@ -327,12 +331,8 @@ fn constant(text: &str) -> Option<Value> {
 impl Mix {
     /// A transaction alone.
     pub(super) fn of(place: usize, transaction: &Transaction) -> Self {
-        Self {
-            name: transaction.name,
-            about: transaction.about.clone(),
-            parts: vec![(place, 1)],
-            is_dealt: false,
-        }
+        let Transaction { name, series, about, .. } = transaction;
+        Self { name, series, about: about.clone(), parts: vec![(place, 1)], is_dealt: false }
     }
 
     pub(super) fn compile(
@@ -363,6 +363,7 @@ impl Mix {
         let shares: Vec<String> =
             file.weights.iter().map(|(name, weight)| format!("{name} {}", weight.get_ref())).collect();
         let about = file.about.clone().unwrap_or_else(|| format!("mix: {}", shares.join(", ")));
-        Self { name: file.name.get_ref().clone().leak(), about, parts, is_dealt: file.deal }
+        let name = file.name.get_ref().clone().leak();
+        Self { name, series: name, about, parts, is_dealt: file.deal }
     }
 }

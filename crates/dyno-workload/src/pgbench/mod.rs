@@ -16,4 +16,5 @@ mod outcome;
 mod row_sink;
 mod sending;
 mod shell;
+pub mod tables;
 pub mod tally;

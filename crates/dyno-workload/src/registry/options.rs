@@ -140,11 +140,13 @@ impl FromArgMatches for DataOptions {
 
 impl Args for DataOptions {
     fn augment_args(command: Command) -> Command {
-        // Of an option that several families have, the first says what it is.
+        // Of an option that several families have, the first says what it is, or the first that has a letter for it.
         let mut options: Vec<clap::Arg> = Vec::new();
         for option in families().iter().flat_map(|family| family.options()) {
-            if options.iter().all(|other| other.get_id() != option.get_id()) {
-                options.push(option);
+            match options.iter_mut().find(|other| other.get_id() == option.get_id()) {
+                None => options.push(option),
+                Some(first) if first.get_short().is_none() && option.get_short().is_some() => *first = option,
+                Some(_) => {}
             }
         }
         command.args(options)

@@ -1,4 +1,4 @@
-//! The scripts that come with the program.
+//! The scripts of pgbench that come with the program: those of the workload `tpcb`.
 
 /// A script that comes with the program.
 #[derive(Debug, PartialEq, Eq)]
@@ -13,42 +13,17 @@ pub const ALL: &[Builtin] = &[
     Builtin {
         name: "tpcb-like",
         description: "<builtin: TPC-B (sort of)>",
-        text: "\
-\\set aid random(1, 100000 * :scale)
-\\set bid random(1, 1 * :scale)
-\\set tid random(1, 10 * :scale)
-\\set delta random(-5000, 5000)
-BEGIN;
-UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;
-SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
-UPDATE pgbench_tellers SET tbalance = tbalance + :delta WHERE tid = :tid;
-UPDATE pgbench_branches SET bbalance = bbalance + :delta WHERE bid = :bid;
-INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP);
-END;
-",
+        text: include_str!("../../../../workloads/tpcb/tpcb-like.sql"),
     },
     Builtin {
         name: "simple-update",
         description: "<builtin: simple update>",
-        text: "\
-\\set aid random(1, 100000 * :scale)
-\\set bid random(1, 1 * :scale)
-\\set tid random(1, 10 * :scale)
-\\set delta random(-5000, 5000)
-BEGIN;
-UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;
-SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
-INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP);
-END;
-",
+        text: include_str!("../../../../workloads/tpcb/simple-update.sql"),
     },
     Builtin {
         name: "select-only",
         description: "<builtin: select only>",
-        text: "\
-\\set aid random(1, 100000 * :scale)
-SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
-",
+        text: include_str!("../../../../workloads/tpcb/select-only.sql"),
     },
 ];
 

@@ -1,14 +1,17 @@
 //! `storage` as a benchmark: the four tables of TPC-B in one variant, which carry a mark by which dyno knows them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dyno_engine::workload::Workload;
+use dyno_results::event::Check;
 use dyno_results::fnv1a;
 use dyno_results::format::grouped;
 use dyno_target::catalog::Names;
 use dyno_target::connection::{Connection, QueryError};
 use dyno_target::product::Dialect;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::family::Test;
 use super::load::{self, BALANCE_EVERY, Workers};
@@ -23,12 +26,16 @@ use crate::dataset::{
     self, ExpectedRows, Found, Index, Key, Marks, NotReady, Part, Preparation, SizeError, State, StateError,
     TableError, Terms, Verdict, checks, disk, numbers, state_of_recipes,
 };
+use crate::folder::{FolderLoad, loads_on};
+use crate::pgbench::tables::{BEGINNING, Table, TpcbRows};
 use crate::query_set::QueryLoad;
-use crate::tpcb::{self, Script, Table, TpcB, TpcbRows, data_bytes};
 
 /// The scale where the user does not say.
 const SCALE: u32 = 10;
 const SCALE_QUICK: u32 = 1;
+/// Size of a unit of scale, tables and keys: 163,935 pages of accounts and 27,422 of its key at scale 100
+/// (PostgreSQL 15, 8 KiB pages), rounded up.
+const BYTES_PER_SCALE: u64 = 15_750_000;
 
 /// Workloads, and the data that is wanted.
 #[derive(Debug, Clone)]
@@ -85,10 +92,15 @@ impl StorageBenchmark {
         }
     }
 
-    fn load(&self, test: Test, scale: u32, dialect: Dialect) -> StorageLoad {
+    fn load(&self, test: Test, scale: u32, dialect: Dialect, transactions: &Transactions) -> StorageLoad {
         let queries = match test {
             Test::Queries | Test::QueriesAfter => Some(load::queries(&self.variant, self.workers)),
             Test::Updates => Some(load::updates(&self.variant, scale, self.updates)),
+            _ => None,
+        };
+        let transaction = match test {
+            Test::PointRead | Test::PointReadAfter => transactions.get("select-only"),
+            Test::TpcB => transactions.get("tpcb-like"),
             _ => None,
         };
         StorageLoad {
@@ -99,6 +111,7 @@ impl StorageBenchmark {
             updates: self.updates,
             dialect,
             queries,
+            transaction: transaction.cloned(),
         }
     }
 
@@ -149,7 +162,9 @@ impl Benchmark for StorageBenchmark {
             let sql = sql.replace("{workers}", &most.to_string());
             connection.execute(&sql).is_ok()
         });
-        let load = move |test| this.load(test, scale, dialect);
+        let said = Map::from_iter([("scale".to_owned(), scale.into())]);
+        let transactions: Transactions = loads_on("tpcb", [BEGINNING, &this.variant.beginning()], &said)?;
+        let load = move |test| this.load(test, scale, dialect, &transactions);
         // What a load has written to is made anew.
         let expected = Table::ALL.map(|table| ExpectedRows::Exactly(table.rows(scale))).into();
         Ok(Some(Dataset {
@@ -190,9 +205,13 @@ impl Benchmark for StorageBenchmark {
     }
 }
 
+fn data_bytes(scale: u32) -> u64 {
+    u64::from(scale) * BYTES_PER_SCALE
+}
+
 fn check(scale: u32, free_bytes: Option<u64>) -> Result<(), SizeError> {
     Ok(disk::check(format!("scale {scale}"), data_bytes(scale), free_bytes, |bytes| {
-        let fits = bytes / data_bytes(1);
+        let fits = bytes / BYTES_PER_SCALE;
         (fits > 0).then(|| format!("scale {fits}"))
     })?)
 }
@@ -242,6 +261,9 @@ fn state(connection: &mut Connection, names: &[String; 4]) -> Result<State<Recip
     )
 }
 
+/// Those of tpcb on a variant's tables, by their names.
+type Transactions = BTreeMap<&'static str, Arc<FolderLoad>>;
+
 /// One of the workloads on data that is there.
 #[derive(Clone)]
 struct StorageLoad {
@@ -253,6 +275,8 @@ struct StorageLoad {
     dialect: Dialect,
     /// Those of passes and of the updates.
     queries: Option<QueryLoad>,
+    /// Of tpcb, where it is one.
+    transaction: Option<Arc<FolderLoad>>,
 }
 
 impl StorageLoad {
@@ -311,24 +335,23 @@ impl SeriesLoad for StorageLoad {
         self.series
     }
 
-    fn workload(&self, _: &Sending) -> Result<Arc<dyn Workload>, BenchmarkError> {
-        let StorageLoad { test, variant, recipe, dialect, queries, .. } = self;
-        let load: Arc<dyn Workload> = match queries {
-            Some(queries) => queries.workload(),
-            None => {
-                let script = if *test == Test::TpcB { Script::TpcbLike } else { Script::SelectOnly };
-                let load = TpcB::new(script, recipe.scale, dialect);
-                Arc::new(load.on_tables(&variant.beginning(), dialect))
+    fn workload(&self, sending: &Sending) -> Result<Arc<dyn Workload>, BenchmarkError> {
+        let load = match (&self.queries, &self.transaction) {
+            (Some(queries), _) => queries.workload(),
+            (None, Some(transaction)) => transaction.workload(sending)?,
+            (None, None) => {
+                return Err(BenchmarkError::Wrong("the workload tpcb has no such transaction".into()));
             }
         };
-        Ok(WithSettings::of(load, &variant.settings))
+        Ok(WithSettings::of(load, &self.variant.settings))
     }
 
     fn contention(&self) -> Option<Contention> {
-        (self.test == Test::TpcB).then_some(Contention {
-            clients: self.recipe.scale,
-            why: "more would wait for each other's branch rows. A larger --scale or a named --clients goes further",
-        })
+        self.transaction.as_ref()?.contention()
+    }
+
+    fn acknowledged(&self) -> Value {
+        self.transaction.as_ref().map(|load| load.acknowledged()).unwrap_or_default()
     }
 
     fn reset(
@@ -352,23 +375,24 @@ impl SeriesLoad for StorageLoad {
 
     fn baseline(&self, connection: &mut Connection) -> Result<Option<Baseline>, BenchmarkError> {
         let load = self.clone();
-        let beginning = load.variant.beginning();
         let workload = load.series.workload;
         Ok(match load.test {
-            Test::TpcB => {
-                let before = tpcb::Baseline::take_of(connection, &beginning)?;
-                Some(Baseline::new(move |connection, target, done, _| {
-                    let after = tpcb::Baseline::take_of(connection, &beginning)?;
-                    let verdicts = tpcb::judge(&before, &after, Script::TpcbLike, done);
-                    Ok::<_, TableError>(checks(target, workload, verdicts))
-                }))
-            }
             Test::Updates => {
                 let before = load.sum(connection)?;
                 Some(Baseline::new(move |connection, target, done, _| {
                     let verdict = updated(before, load.sum(connection)?, &load, done);
                     Ok::<_, TableError>(checks(target, workload, vec![verdict]))
                 }))
+            }
+            Test::TpcB => {
+                let before = load.transaction.map(|load| load.baseline(connection)).transpose()?.flatten();
+                before.map(|before| {
+                    Baseline::new(move |connection, target, done, acknowledged| {
+                        let checks = before.verify(connection, target, done, acknowledged)?;
+                        let own = |check| Check { workload: workload.to_owned(), ..check };
+                        Ok::<_, BenchmarkError>(checks.into_iter().map(own).collect())
+                    })
+                })
             }
             _ => None,
         })

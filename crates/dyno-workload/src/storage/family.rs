@@ -11,7 +11,7 @@ use super::variant::Variant;
 use crate::benchmark::{Benchmark, BenchmarkError};
 use crate::dataset::SizeError;
 use crate::family::{Family, Listed, ScaleOption};
-use crate::tpcb::ACCOUNTS_PER_BRANCH;
+use crate::pgbench::tables::ACCOUNTS_PER_BRANCH;
 
 /// Largest scale: beyond it a balance would not fit into 32 bits.
 const SCALE_MAX: u32 = 7_000;

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use dyno_engine::request::QueryKind;
 
 use super::variant::Variant;
+use crate::pgbench::tables::{ACCOUNTS_PER_BRANCH, Table};
 use crate::query_set::{Query, QueryLoad};
-use crate::tpcb::{ACCOUNTS_PER_BRANCH, Table};
 
 /// Of so many accounts one has a balance before any load, which is its number: the queries have something to find, and the
 /// first hundred are the same in each variant.

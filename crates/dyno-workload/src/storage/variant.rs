@@ -3,8 +3,8 @@
 use crate::benchmark::BenchmarkError;
 use thiserror::Error;
 
+use crate::pgbench::tables::{BEGINNING, Table};
 use crate::statements::statements;
-use crate::tpcb;
 
 /// Longest name; it is a part of the names of tables, and heads a column.
 const NAME_LENGTH_MAX: usize = 24;
@@ -139,10 +139,10 @@ impl Variant {
 
     /// A text with the names of pgbench's tables, on its own.
     pub(super) fn on_tables(&self, text: &str) -> String {
-        text.replace(tpcb::BEGINNING, &self.beginning())
+        text.replace(BEGINNING, &self.beginning())
     }
 
-    pub(super) fn table(&self, table: tpcb::Table) -> String {
+    pub(super) fn table(&self, table: Table) -> String {
         self.on_tables(table.name())
     }
 
@@ -155,7 +155,7 @@ impl Variant {
 
     /// Its statements on the accounts.
     pub(super) fn statements(&self) -> Vec<String> {
-        let accounts = self.table(tpcb::Table::Accounts);
+        let accounts = self.table(Table::Accounts);
         self.statements.iter().map(|statement| statement.replace(TABLE, &accounts)).collect()
     }
 }

@@ -25,7 +25,8 @@ pub struct TpchFamily;
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 #[command(next_help_heading = "Workload")]
 pub struct TpchOptions {
-    /// Scale of the data; a unit is 8.7 million rows, about 1 GB of text [default: that of the data that is there, else 1]
+    /// Scale of the data of tpcb, storage or tpch; a unit is 100,000 accounts, about 16 MB, or of tpch 8.7 million rows, about 1 GB [default:
+    /// that of the data that is there, else from the machine, of storage 10, of tpch 1]
     #[arg(long, short = 's', value_name = "N")]
     pub scale: Option<ScaleOption>,
 

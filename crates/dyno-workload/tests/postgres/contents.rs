@@ -1,13 +1,12 @@
 //! Data of either serves the other: schema, contents and storage are the same to the byte.
 
 use dyno_target::connection::Connection;
-use dyno_workload::benchmark::Done;
-use dyno_workload::dataset::State;
-use dyno_workload::tpcb::{Baseline, Found, Progress, Script, Table, reset, state, verify};
+use dyno_workload::benchmark::{Done, Progress};
+use dyno_workload::pgbench::tables::Table;
 
-use crate::load::{Run, assert_passed};
-use crate::prepared;
+use crate::load::{Run, WORKLOADS, assert_passed};
 use crate::server::Database;
+use crate::{find, load, prepared};
 
 /// All that can be told of the four tables without their names of files.
 #[derive(Debug, PartialEq)]
@@ -42,7 +41,7 @@ impl Fingerprint {
 #[test]
 fn data_is_that_of_pgbench_to_the_byte() {
     let (Some(ours), Some(theirs)) = (Database::new(), Database::new()) else { return };
-    prepared(&mut ours.open(), 2).unwrap();
+    prepared(&ours, &mut ours.open(), 2).unwrap();
     theirs.initialize(2);
     let (of_ours, of_theirs) =
         (Fingerprint::of(&ours, &mut ours.open()), Fingerprint::of(&theirs, &mut theirs.open()));
@@ -59,7 +58,7 @@ fn data_is_that_of_pgbench_to_the_byte() {
 fn each_step_is_reported_and_all_rows_are_counted() {
     let Some(database) = Database::new() else { return };
     let mut connection = database.open();
-    let seen = prepared(&mut connection, 1).unwrap();
+    let seen = prepared(&database, &mut connection, 1).unwrap();
     let steps: Vec<_> = seen
         .iter()
         .filter_map(|progress| match progress {
@@ -78,8 +77,8 @@ fn each_step_is_reported_and_all_rows_are_counted() {
     let last = seen.iter().rev().find(|progress| matches!(progress, Progress::Rows { .. }));
     assert_eq!(last, Some(&Progress::Rows { done: 100_011, total: 100_011 }));
     // Once more on what is there: the same again.
-    prepared(&mut connection, 2).unwrap();
-    assert_eq!(state(&mut connection).unwrap(), State::Ready(Found { scale: 2 }));
+    prepared(&database, &mut connection, 2).unwrap();
+    assert_eq!(find(&mut connection, None).unwrap(), Some(2.0));
 }
 
 #[test]
@@ -87,18 +86,20 @@ fn our_load_runs_on_data_of_pgbench() {
     let Some(database) = Database::new() else { return };
     let mut connection = database.open();
     database.initialize(2);
-    assert_eq!(state(&mut connection).unwrap(), State::Ready(Found { scale: 2 }));
-    for script in Script::ALL {
+    assert_eq!(find(&mut connection, None).unwrap(), Some(2.0));
+    for workload in WORKLOADS {
         for protocol in Run::PROTOCOLS {
-            let before = Baseline::take(&mut connection).unwrap();
-            let commits = Run { protocol, ..Run::of(script, 2) }.on(&database.endpoint("postgres"));
-            assert_eq!(commits, Done { acknowledged: 200, ..Done::default() }, "{script:?} {protocol:?}");
-            assert_passed(&verify(&mut connection, "pg", &before, script, commits).unwrap());
+            let load = load(&mut connection, workload);
+            let before = load.baseline(&mut connection).unwrap().unwrap();
+            let commits =
+                Run { protocol, ..Run::default() }.on(load.as_ref(), &database.endpoint("postgres"));
+            assert_eq!(commits, Done { acknowledged: 200, ..Done::default() }, "{workload} {protocol:?}");
+            assert_passed(&before.verify(&mut connection, "pg", commits, &[load.acknowledged()]).unwrap());
         }
     }
     let left: Option<u64> = connection.query_value("select count(*) from pgbench_history").unwrap();
     assert_eq!(left, Some(1200));
-    reset(&mut connection).unwrap();
+    load(&mut connection, "tpcb/tpcb-like").reset(&mut connection, None).unwrap();
     let left: Option<u64> = connection.query_value("select count(*) from pgbench_history").unwrap();
     assert_eq!(left, Some(0));
 }
@@ -107,18 +108,14 @@ fn our_load_runs_on_data_of_pgbench() {
 fn pgbench_runs_on_our_data() {
     let Some(database) = Database::new() else { return };
     let mut connection = database.open();
-    prepared(&mut connection, 2).unwrap();
-    let loads = [
-        (Script::TpcbLike, "tpcb-like"),
-        (Script::SimpleUpdate, "simple-update"),
-        (Script::SelectOnly, "select-only"),
-    ];
-    for (script, builtin) in loads {
-        let before = Baseline::take(&mut connection).unwrap();
+    prepared(&database, &mut connection, 2).unwrap();
+    for workload in WORKLOADS {
+        let before = load(&mut connection, workload).baseline(&mut connection).unwrap().unwrap();
+        let builtin = workload.strip_prefix("tpcb/").unwrap();
         let printed = database.client("pgbench", &["-n", "-c", "2", "-t", "100", "-b", builtin]);
         assert!(printed.contains("200/200") && printed.contains("scaling factor: 2"), "{printed}");
         let commits = Done { acknowledged: 200, ..Done::default() };
-        assert_passed(&verify(&mut connection, "pg", &before, script, commits).unwrap());
+        assert_passed(&before.verify(&mut connection, "pg", commits, &[]).unwrap());
     }
     // Without -n it vacuums and empties the history first, as `reset` does.
     database.client("pgbench", &["-t", "10"]);

@@ -6,11 +6,10 @@ use std::path::Path;
 use std::process::Command;
 
 use dyno_test_servers::{Setup, User};
-use dyno_workload::dataset::State;
-use dyno_workload::tpcb::{Found, PrepareError, state};
+use dyno_workload::dataset::PrepareError;
 
-use crate::prepared;
 use crate::server::Database;
+use crate::{find, prepared, refusal};
 
 /// Name of the directory on which the small disk is mounted.
 const SMALL: &str = "small";
@@ -45,11 +44,11 @@ fn a_full_disk_is_said_and_leaves_a_usable_session() {
     let database = server.create("ours".to_owned());
     connection.execute("alter database ours set default_tablespace = small").unwrap();
     let mut connection = database.open();
-    let refused = prepared(&mut connection, 10).unwrap_err();
+    let refused = refusal(prepared(&database, &mut connection, 10).unwrap_err());
     assert!(matches!(refused, PrepareError::DiskFull { step: "data", .. }), "{refused}");
     let text = refused.to_string();
     assert!(text.contains("SQLSTATE 53100") && text.contains("make room"), "{text}");
-    assert_eq!(state(&mut connection).unwrap(), State::Unfinished);
-    prepared(&mut connection, 1).unwrap();
-    assert_eq!(state(&mut connection).unwrap(), State::Ready(Found { scale: 1 }));
+    assert_eq!(find(&mut connection, None).unwrap(), None, "it is made anew like what is not there");
+    prepared(&database, &mut connection, 1).unwrap();
+    assert_eq!(find(&mut connection, None).unwrap(), Some(1.0));
 }

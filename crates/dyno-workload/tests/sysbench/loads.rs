@@ -7,12 +7,14 @@ use std::sync::{Arc, OnceLock};
 use dyno_engine::config::{EngineConfig, OnLoss};
 use dyno_engine::workload::Workload;
 use dyno_target::product::Dialect;
+use dyno_target::{Environment, Target};
 use dyno_test_servers::{MysqlProduct, MysqlSetup};
+use dyno_workload::benchmark::Sending;
 use dyno_workload::pgbench::initialize::Initialization;
+use dyno_workload::registry::{self, DataOptions};
 use dyno_workload::sysbench::{
     Counters, Distribution, FatalErrors, IgnoredErrors, OnError, Options, Snapshot, Sysbench, Test,
 };
-use dyno_workload::tpcb::{Script, TpcB};
 
 use crate::database::{LONG, config, wait_until};
 use crate::server::{Seen, Server, assert_passed, load, load_until};
@@ -237,7 +239,12 @@ fn three_generators_send_what_one_sends() {
     let sysbench = |counters| -> Arc<dyn Workload> {
         Arc::new(Sysbench::new(Test::ReadWrite, options.clone(), &dialect).with_counters(counters))
     };
-    let tpcb = |_| -> Arc<dyn Workload> { Arc::new(TpcB::new(Script::TpcbLike, 2, &dialect)) };
+    let target = Target::parse("postgres://u@h/d", &Environment::empty()).unwrap().capabilities();
+    let tpcb = registry::find("tpcb/tpcb-like").unwrap().benchmark(&DataOptions::default(), &target).unwrap();
+    let scripts = tpcb.find(&mut server.open()).unwrap().unwrap().loads().remove(0);
+    let sending =
+        Sending { protocol: Protocol::Simple, dialect: Some(dialect), seed: 5, ..Sending::default() };
+    let tpcb = |_| -> Arc<dyn Workload> { scripts.workload(&sending).unwrap() };
     let workloads: [&dyn Fn(Arc<Counters>) -> Arc<dyn Workload>; 2] = [&sysbench, &tpcb];
     for workload in workloads {
         let sent = |generators: u32, threads: u32| {

@@ -21,8 +21,8 @@ use dyno_workload::pgbench::before::{self, TableFacts};
 use dyno_workload::pgbench::bound::BoundScripts;
 use dyno_workload::pgbench::console::Console;
 use dyno_workload::pgbench::load::{PgbenchLoad, WeightedScript};
+use dyno_workload::pgbench::tables::Table;
 use dyno_workload::script::{Counters, Names};
-use dyno_workload::tpcb::Table;
 
 use super::VERSION;
 use super::connect::{self, PgbenchServer};

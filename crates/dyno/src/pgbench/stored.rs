@@ -2,7 +2,6 @@
 //! values of `-D`, in which there may be passwords.
 
 use dyno_target::Capabilities;
-use dyno_workload::tpcb;
 use serde_json::Value;
 
 use super::options::{RunOptions, ScriptChoice, ScriptSource};
@@ -63,7 +62,7 @@ pub(super) fn description(
 pub(super) fn names(options: &RunOptions) -> (String, String) {
     match &*options.scripts {
         [ScriptChoice { source: ScriptSource::Builtin(builtin), .. }] => {
-            (builtin.name.to_owned(), format!("{}/{}", tpcb::NAME, builtin.name))
+            (builtin.name.to_owned(), format!("tpcb/{}", builtin.name))
         }
         [ScriptChoice { source: ScriptSource::File(path), .. }] => {
             let name = path.file_name().unwrap_or(path.as_os_str());
@@ -78,7 +77,7 @@ pub(super) fn names(options: &RunOptions) -> (String, String) {
 
 /// Branches, of which each transaction of TPC-B alone changes one.
 pub(super) fn contended_rows(options: &RunOptions, branches: i64) -> Option<u32> {
-    let is_tpcb = names(options).1 == tpcb::Script::TpcbLike.workload();
+    let is_tpcb = names(options).1 == "tpcb/tpcb-like";
     u32::try_from(branches).ok().filter(|_| is_tpcb)
 }
 

@@ -87,8 +87,6 @@ pub struct Dialect {
     pub lock_wait: [&'static str; 2],
     /// Gives the session's next index builds `{megabytes}`; `None` where that cannot be said.
     pub sort_memory: Option<&'static str>,
-    /// Asks how many processes may build an index together; `None` where it is one.
-    pub sort_processes: Option<&'static str>,
     /// Asks for the most bytes of a statement; `None` where more is taken than anybody sends.
     pub statement_bytes: Option<&'static str>,
 

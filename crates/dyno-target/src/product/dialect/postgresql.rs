@@ -26,7 +26,6 @@ impl Dialect {
         unlimited_session: &["SET statement_timeout = 0", "SET transaction_timeout = 0"],
         lock_wait: ["SET lock_timeout = '{seconds}s'", "RESET lock_timeout"],
         sort_memory: Some("SET maintenance_work_mem = '{megabytes}MB'"),
-        sort_processes: Some("SELECT current_setting('max_parallel_maintenance_workers', true)::integer + 1"),
         explain: Explain {
             plain: "EXPLAIN",
             estimate: &[Form { words: "EXPLAIN (FORMAT JSON)", answer: Answer::PostgresJson }],

@@ -44,7 +44,6 @@ impl Dialect {
         unlimited_session: &[],
         lock_wait: [""; 2],
         sort_memory: None,
-        sort_processes: None,
         statement_bytes: None,
         query_end: "",
         correlates_since: None,

@@ -15,7 +15,7 @@ use thiserror::Error;
 
 use crate::dataset::JobError;
 use crate::dataset::bulk::pieces;
-use crate::tpcb::{Table, TpcbRows};
+use crate::pgbench::tables::{Table, TpcbRows};
 
 use super::failure_text::failure_text;
 use progress::ProgressLines;

@@ -1,6 +1,6 @@
 //! The SQL of the steps, letter for letter as pgbench 18 sends it. Text only.
 
-use crate::tpcb::{ACCOUNTS_PER_BRANCH, ALL_TABLES, BIGINT_SCALE, TELLERS_PER_BRANCH, Table};
+use crate::pgbench::tables::{ACCOUNTS_PER_BRANCH, ALL_TABLES, BIGINT_SCALE, TELLERS_PER_BRANCH, Table};
 
 use super::{Initialization, PartitionMethod};
 
