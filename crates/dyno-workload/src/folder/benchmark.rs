@@ -17,6 +17,7 @@ use super::load::{FolderLoad, nothing_to_draw, series};
 use super::options::{FIT_SAMPLE, Values, as_json, shown};
 use super::rows::{Failed, FolderRows};
 use super::tables::{TableIndex, context};
+use super::transactions::last_of;
 use crate::benchmark::{Benchmark, BenchmarkError, DataSize, Dataset, Progress, Series, Site, dialect};
 use crate::dataset::rows::{Form, RowRange};
 use crate::dataset::{
@@ -472,5 +473,7 @@ pub(super) fn defines(folder: &Folder, values: &Values) -> BTreeMap<String, Stri
     let define = |(option, value): (&super::options::FolderOption, &crate::script::Value)| {
         (option.name.to_owned(), shown(*value))
     };
-    folder.options.iter().zip(values).map(define).collect()
+    // Which keys are there is known where a load begins.
+    let last = folder.tables.iter().map(|table| (last_of(&table.name), "1".to_owned()));
+    folder.options.iter().zip(values).map(define).chain(last).collect()
 }

@@ -89,18 +89,6 @@ fn parts(
     folder.mixes[place].parts.iter().map(part).collect()
 }
 
-/// The same, whatever the largest keys are.
-fn parts_without_data(
-    folder: &Folder,
-    place: usize,
-    dialect: &str,
-    defines: &BTreeMap<String, String>,
-) -> Vec<Part> {
-    let numbers = folder.tables.iter().map(|table| (last_of(&table.name), "1".to_owned()));
-    let defines = defines.clone().into_iter().chain(numbers).collect();
-    parts(folder, place, dialect, &defines).unwrap_or_default()
-}
-
 /// Why a load cannot begin: it draws from a table that has no row.
 pub(super) fn nothing_to_draw(
     folder: &Folder,
@@ -109,7 +97,7 @@ pub(super) fn nothing_to_draw(
     defines: &BTreeMap<String, String>,
     numbers: &Numbers,
 ) -> Option<NotReady> {
-    let parts = parts_without_data(folder, place, dialect, defines);
+    let parts = parts(folder, place, dialect, defines).unwrap_or_default();
     let draws = |table: &&Table| {
         let last = last_of(&table.name);
         numbers.last(&table.name) == 0 && parts.iter().any(|part| !part.script.unused().contains(&last))
@@ -129,7 +117,7 @@ pub(super) fn series(
     dialect: &str,
     defines: &BTreeMap<String, String>,
 ) -> Series {
-    let parts = parts_without_data(folder, place, dialect, defines);
+    let parts = parts(folder, place, dialect, defines).unwrap_or_default();
     let writes = parts.iter().any(|part| part.script.writes());
     Series {
         name: folder.mixes[place].series,

@@ -4,11 +4,13 @@
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 
 use dyno_workload::benchmark::{Done, SeriesLoad};
+use dyno_workload::folder;
 
 use crate::database::Server;
 use crate::shop::{Shop, on_each};
@@ -47,6 +49,13 @@ fn rows_are_counted_by_the_variables_of_the_scripts() {
         shop.execute("DELETE FROM customer WHERE id = 3");
         assert_eq!(failed_of(&shop, load.as_ref(), 100, &[]), "no-wrong-answer", "{name}");
     });
+}
+
+#[test]
+fn a_script_that_draws_from_the_largest_key_is_shown() {
+    let files = folder::read(Path::new("tests/folder/orders")).unwrap();
+    let shown = folder::check("./orders", &files).unwrap();
+    assert!(shown.contains("INSERT INTO payment (id, purchase_id) VALUES ($1, $2)"), "{shown}");
 }
 
 /// What becomes of the next COMMIT.
