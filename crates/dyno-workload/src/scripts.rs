@@ -13,13 +13,13 @@ use crate::benchmark::{
     Baseline, Benchmark, BenchmarkError, DataSize, Dataset, Progress, Sending, Series, SeriesLoad, Site,
 };
 use crate::durable::{Durable, only_reads};
-use crate::pgbench::bound::{BindError, BoundScripts, pipeline};
+use crate::pgbench::bound::{BindError, BoundScripts, begins, pipeline};
 use crate::pgbench::console::Console;
 use crate::pgbench::effects::Effect;
 use crate::pgbench::load::{LoadOptions, PgbenchLoad, WeightedScript};
 use crate::pgbench::mix::Pauses;
 use crate::script::{
-    Command, Counters, ExpressionError, Kind, Language, Names, Numbers, Protocol, Script, ScriptError,
+    Command, Counters, ExpressionError, Kind, Language, Names, Numbers, Protocol, Script, ScriptError, Sql,
     Undefined, Variables, changing_name, compile, parse_with_text, quoted_variable, undefined,
 };
 use crate::statements::statements;
@@ -33,6 +33,8 @@ pub struct SqlScript {
     defines: BTreeMap<String, String>,
     /// Those of them that no command uses.
     unused: Vec<String>,
+    /// What stands for BEGIN.
+    begin: Option<String>,
 }
 
 /// Why a text is no script, or cannot be run as one.
@@ -124,14 +126,27 @@ impl SqlScript {
             return Err(SqlScriptError::Undefined { file: file(), undefined });
         }
         let unused = values.keys().filter(|name| names.find(name).is_none()).cloned().collect();
-        Ok(Self { name: file(), text: text.to_owned(), defines: values.clone(), unused })
+        Ok(Self { name: file(), text: text.to_owned(), defines: values.clone(), unused, begin: None })
     }
 
     /// As it is read for a protocol.
     fn parsed(&self, protocol: Protocol) -> Result<(Script, Names), ScriptError> {
         let mut names = Names::new();
-        let script = parse_with_text(&self.name, &self.text, protocol, &mut names, &self.defines)?;
-        Ok((script, names))
+        Ok((self.parsed_with(protocol, &mut names)?, names))
+    }
+
+    fn parsed_with(&self, protocol: Protocol, names: &mut Names) -> Result<Script, ScriptError> {
+        let mut script = parse_with_text(&self.name, &self.text, protocol, names, &self.defines)?;
+        if let Some(begin) = &self.begin {
+            for command in &mut script.commands {
+                if let Kind::Sql(sql) = &mut command.kind
+                    && begins(sql)
+                {
+                    *sql = Sql::plain(begin, protocol);
+                }
+            }
+        }
+        Ok(script)
     }
 
     /// `is_as_pgbench`: on a target that is sent what pgbench sends.
@@ -200,6 +215,21 @@ impl SqlScript {
             Kind::SetShell { .. } => Some(("setshell", command.line)),
             _ => None,
         })
+    }
+
+    /// The same with other words in the place of BEGIN.
+    pub(crate) fn begun_by(self, begin: Option<String>) -> Self {
+        Self { begin, ..self }
+    }
+
+    /// Whether BEGIN is the first that it sends.
+    pub(crate) fn begins(&self) -> bool {
+        let commands = self.commands();
+        let sent = commands.iter().find_map(|command| match &command.kind {
+            Kind::Sql(sql) => Some(sql),
+            _ => None,
+        });
+        sent.is_some_and(begins)
     }
 
     pub(crate) fn commands(&self) -> Vec<Command> {
@@ -315,8 +345,8 @@ pub(crate) fn load_of(
     let read_for = if dialect.is_some() { Protocol::Simple } else { protocol };
     let mut names = Names::new();
     let mut weighted = Vec::new();
-    for Part { script: SqlScript { name, text, defines, .. }, weight, effects, returns, pauses } in parts {
-        let script = parse_with_text(name, text, read_for, &mut names, defines)?;
+    for Part { script, weight, effects, returns, pauses } in parts {
+        let (name, script) = (&script.name, script.parsed_with(read_for, &mut names)?);
         let effects = effects.iter().map(|(count, rows)| {
             let rows = compile(rows, &mut names).map_err(|error| BenchmarkError::Wrong(Box::new(error)))?;
             Ok(Effect { count: *count, rows })

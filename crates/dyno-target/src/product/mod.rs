@@ -11,8 +11,8 @@ mod oceanbase;
 pub(crate) mod postgresql;
 
 pub use dialect::{
-    Access, Analyze, AutoIncrement, Bulk, Catalog, Column, Comments, Describe, Dialect, ForeignKeys, Names,
-    Table,
+    Access, Analyze, AutoIncrement, Bulk, Catalog, Column, Comments, Describe, Dialect, ForeignKeys,
+    ISOLATION_LEVELS, Names, Table,
 };
 
 /// What is known of a product.

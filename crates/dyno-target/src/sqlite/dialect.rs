@@ -24,6 +24,7 @@ pub(super) static SQLITE: Product = Product {
         writers_max: Some(1),
         // One that reads first and then writes would have to give up wherever another has written meanwhile.
         begin_write: "BEGIN IMMEDIATE",
+        isolation: ("{begin}", &["serializable"]),
         question_marks: true,
         // A row may come before the one that it refers to, and each look-up would cost: the rows are checked afterwards.
         load_session: &["PRAGMA foreign_keys = OFF"],

@@ -7,7 +7,7 @@ use dyno_results::format::grouped;
 use dyno_target::Capabilities;
 use dyno_target::catalog::{self, Names};
 use dyno_target::connection::{Connection, QueryError};
-use dyno_target::product::ForeignKeys;
+use dyno_target::product::{Dialect, ForeignKeys};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -71,6 +71,23 @@ impl FolderBenchmark {
         this.rows(&values)?;
         this.indexes(&values)?;
         Ok(this)
+    }
+
+    /// Refuses a target that has no such isolation level as a transaction asks for.
+    fn check_isolation(&self, sql: &Dialect) -> Result<(), BenchmarkError> {
+        let parts = self.workloads.iter().flat_map(|place| &self.folder.mixes[*place].parts);
+        for transaction in parts.map(|(part, _)| &self.folder.transactions[*part]) {
+            if let Some(level) =
+                transaction.isolation.filter(|level| sql.begin_isolated(true, level).is_none())
+            {
+                let asked = format!(
+                    "{}/{} asks for the isolation level `{level}`",
+                    self.folder.name, transaction.name
+                );
+                return Err(wrong(format!("{asked}, and this target does not have it")));
+            }
+        }
+        Ok(())
     }
 
     fn values(&self, fit: i64) -> Result<Values, BenchmarkError> {
@@ -373,6 +390,8 @@ impl Benchmark for FolderBenchmark {
 
     fn find(&self, connection: &mut Connection) -> Result<Option<Dataset>, BenchmarkError> {
         let folder = self.folder;
+        let sql = connection.dialect();
+        self.check_isolation(&sql)?;
         let found = self.look(connection).map_err(StateError::of(&folder.terms))?.whole(&folder.terms)?;
         let Some(recipe) = found else { return Ok(None) };
         self.suits(&recipe)?;
@@ -399,6 +418,7 @@ impl Benchmark for FolderBenchmark {
             dialect,
             defines: defines.clone(),
             contention: contentions[place],
+            sql,
             numbers: numbers.clone(),
             made: Mutex::default(),
         };
@@ -423,6 +443,7 @@ impl Benchmark for FolderBenchmark {
         site: &Site<'_>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), BenchmarkError> {
+        self.check_isolation(&connection.dialect())?;
         let folder = self.folder;
         self.look(connection).map_err(StateError::of(&folder.terms))?.ours(&folder.terms)?;
         let values = self.suited(site)?;

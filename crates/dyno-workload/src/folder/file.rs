@@ -160,6 +160,9 @@ pub struct TransactionFile {
     /// The same of rows that it removes
     #[schemars(with = "Option<BTreeMap<String, NumberOrText>>")]
     pub removes: Option<BTreeMap<String, Spanned<toml::Value>>>,
+    /// read committed, repeatable read or serializable [default: what the server is set to]
+    #[schemars(with = "Option<String>")]
+    pub isolation: Option<Spanned<String>>,
     /// Rows that its statements return, together
     pub returns: Option<u64>,
     /// Seconds that a client waits before it

@@ -7,6 +7,7 @@ use dyno_engine::workload::Workload;
 use dyno_results::format::grouped;
 use dyno_target::cause::Cause;
 use dyno_target::connection::Connection;
+use dyno_target::product::Dialect;
 use serde_json::{Map, Value};
 
 use super::benchmark::defines;
@@ -29,6 +30,8 @@ pub(crate) struct FolderLoad {
     /// Its place among the mixes.
     pub place: usize,
     pub dialect: &'static str,
+    /// The same, as SQL.
+    pub sql: Dialect,
     /// The variables that scripts begin with.
     pub defines: BTreeMap<String, String>,
     /// From how many clients on they wait for each other's rows.
@@ -45,6 +48,7 @@ pub(crate) fn loads_on(
     name: &str,
     [written, own]: [&str; 2],
     said: &Map<String, Value>,
+    sql: Dialect,
 ) -> Result<BTreeMap<&'static str, Arc<FolderLoad>>, BenchmarkError> {
     let texts = folders().find(|(known, _)| *known == name).map(|(_, files)| files).unwrap_or_default();
     let files = texts.into_iter().map(|(file, text)| (file, text.replace(written, own))).collect();
@@ -58,6 +62,7 @@ pub(crate) fn loads_on(
         folder,
         place,
         dialect: "",
+        sql,
         defines: defines(folder, &values),
         contention,
         numbers: Numbers::default(),
@@ -71,7 +76,7 @@ pub(crate) fn loads_on(
 fn parts(
     folder: &Folder,
     place: usize,
-    dialect: &str,
+    dialect: (&str, Option<&Dialect>),
     defines: &BTreeMap<String, String>,
 ) -> Result<Vec<Part>, BenchmarkError> {
     let part = |(part, weight): &(usize, u32)| {
@@ -97,7 +102,7 @@ pub(super) fn nothing_to_draw(
     defines: &BTreeMap<String, String>,
     numbers: &Numbers,
 ) -> Option<NotReady> {
-    let parts = parts(folder, place, dialect, defines).unwrap_or_default();
+    let parts = parts(folder, place, (dialect, None), defines).unwrap_or_default();
     let draws = |table: &&Table| {
         let last = last_of(&table.name);
         numbers.last(&table.name) == 0 && parts.iter().any(|part| !part.script.unused().contains(&last))
@@ -117,7 +122,7 @@ pub(super) fn series(
     dialect: &str,
     defines: &BTreeMap<String, String>,
 ) -> Series {
-    let parts = parts(folder, place, dialect, defines).unwrap_or_default();
+    let parts = parts(folder, place, (dialect, None), defines).unwrap_or_default();
     let writes = parts.iter().any(|part| part.script.writes());
     Series {
         name: folder.mixes[place].series,
@@ -158,7 +163,7 @@ impl SeriesLoad for FolderLoad {
         for table in &self.folder.tables {
             defines.insert(last_of(&table.name), self.numbers.last(&table.name).to_string());
         }
-        let parts = parts(self.folder, self.place, self.dialect, &defines)?;
+        let parts = parts(self.folder, self.place, (self.dialect, Some(&self.sql)), &defines)?;
         let load = load_of(&parts, self.folder.mixes[self.place].is_dealt, &self.numbers, sending)?;
         self.made.lock().unwrap_or_else(PoisonError::into_inner).push(load.clone());
         Ok(Arc::new(load))

@@ -47,7 +47,8 @@ pub fn check(name: &str, files: &BTreeMap<String, String>) -> Result<String, Mis
             steps.iter().flatten().for_each(|statement| _ = writeln!(text, "  {statement}"));
         }
         for transaction in &folder.transactions {
-            let script = transaction.of_dialect(dialect, &folder.files, &defines(folder, &values));
+            let script =
+                transaction.of_dialect((dialect, Some(&sql)), &folder.files, &defines(folder, &values));
             let _ = writeln!(text, "  {}/{}", folder.name, transaction.name);
             for statement in script.iter().flat_map(|script| script.statements(Protocol::Prepared)) {
                 let _ = writeln!(text, "    {}", statement.sql.replace('\n', "\n    "));

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dyno_target::product::{Dialect, ISOLATION_LEVELS};
 use toml::Spanned;
 
 use super::file::{ContendedFile, MixFile, TransactionFile};
@@ -35,6 +36,8 @@ pub(super) struct Transaction {
     /// `None` where that is not known.
     pub effects: Option<Vec<(usize, String)>>,
     pub returns: Option<u64>,
+    /// Its isolation level, where that is not left to the server.
+    pub isolation: Option<&'static str>,
     pub pauses: Pauses,
     /// Places of the tables by whose largest key it numbers or draws rows.
     pub numbered: Vec<usize>,
@@ -97,6 +100,7 @@ impl Transaction {
         if effects.as_ref().is_some_and(|effects| !effects.is_empty()) {
             scripts.iter().for_each(|script| check_commit(script, notes));
         }
+        let isolation = file.isolation.as_ref().and_then(|level| isolation(level, &scripts, notes));
         let numbers = |script: &SqlScript, table: &Table| {
             script.counters().contains(&table.name) || script.names(&last_of(&table.name))
         };
@@ -117,7 +121,19 @@ impl Transaction {
         let returns = file.returns;
         let name: &'static str = name.clone().leak();
         let series = file.series.as_ref().map_or(name, |series| series.clone().leak());
-        Self { name, series, about, script, variants, effects, returns, pauses, numbered, contended }
+        Self {
+            name,
+            series,
+            about,
+            script,
+            variants,
+            effects,
+            returns,
+            isolation,
+            pauses,
+            numbered,
+            contended,
+        }
     }
 
     /// From how many clients on they wait for each other's rows.
@@ -132,15 +148,18 @@ impl Transaction {
         }
     }
 
-    /// The script for a dialect, with these values of the options.
+    /// The script for a dialect, with these values of the options; `sql` is the dialect, where it is known how it begins transactions.
     pub(super) fn of_dialect(
         &self,
-        dialect: &str,
+        (dialect, sql): (&str, Option<&Dialect>),
         texts: &BTreeMap<String, String>,
         values: &BTreeMap<String, String>,
     ) -> Result<SqlScript, SqlScriptError> {
         let file = self.variants.get(dialect).unwrap_or(&self.script);
-        SqlScript::new(file, texts.get(file).map_or("", String::as_str), values)
+        let script = SqlScript::new(file, texts.get(file).map_or("", String::as_str), values)?;
+        let begin =
+            sql.zip(self.isolation).and_then(|(sql, level)| sql.begin_isolated(script.writes(), level));
+        Ok(script.begun_by(begin))
     }
 }
 
@@ -179,6 +198,19 @@ fn check_name(name: &Spanned<String>, mut before: impl Iterator<Item = &'static 
 /// The variable of scripts that has the largest key of a table.
 pub(super) fn last_of(table: &str) -> String {
     format!("{table}.last")
+}
+
+/// The isolation level of a transaction.
+fn isolation(level: &Spanned<String>, scripts: &[SqlScript], notes: &mut Notes<'_>) -> Option<&'static str> {
+    let found = ISOLATION_LEVELS.into_iter().find(|known| known == level.get_ref());
+    if found.is_none() {
+        notes.unknown(level.span(), "isolation level", level.get_ref(), ISOLATION_LEVELS.into_iter());
+    }
+    for script in scripts.iter().filter(|script| !script.begins()) {
+        let what = "an isolation level is that of what BEGIN begins: begin the script with BEGIN and end it with COMMIT";
+        notes.found.push(Mistake::of_file(script.name(), what));
+    }
+    found
 }
 
 fn pause(seconds: Option<&Spanned<f64>>, notes: &mut Notes<'_>) -> Duration {

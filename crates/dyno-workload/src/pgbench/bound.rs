@@ -71,6 +71,16 @@ impl Block {
     }
 }
 
+/// Whether a command begins a transaction and does nothing else.
+pub(crate) fn begins(sql: &Sql) -> bool {
+    let text = match sql.pieces.as_ref() {
+        [] => String::from_utf8_lossy(&sql.text),
+        [Operand::Text(text)] => String::from_utf8_lossy(text),
+        _ => return false,
+    };
+    matches!(statements(&text).as_slice(), [only] if Block::of(only) == Some(Block::Begin))
+}
+
 impl BoundScripts {
     /// Scripts that were read for the simple protocol, with whether each may change data. What ends a failed transaction is the
     /// first of the statements.

@@ -42,6 +42,12 @@ impl Sql {
         Some((Self::of_pieces(pieces, mode)?, elements))
     }
 
+    /// Of a text without variables.
+    pub(crate) fn plain(text: &str, mode: Protocol) -> Self {
+        let pieces = vec![Operand::Text(text.as_bytes().into())];
+        Self::of_pieces(pieces, mode).unwrap_or_else(|| unreachable!("it has no parameters"))
+    }
+
     /// The same of texts and variables side by side.
     pub(super) fn of_pieces(pieces: Vec<Operand>, mode: Protocol) -> Option<Self> {
         let words = pieces.iter().map(|piece| match piece {

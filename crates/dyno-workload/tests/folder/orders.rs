@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 
+use dyno_target::{Environment, Target};
 use dyno_workload::benchmark::{Done, SeriesLoad};
 use dyno_workload::folder;
 
@@ -56,6 +57,42 @@ fn a_script_that_draws_from_the_largest_key_is_shown() {
     let files = folder::read(Path::new("tests/folder/orders")).unwrap();
     let shown = folder::check("./orders", &files).unwrap();
     assert!(shown.contains("INSERT INTO payment (id, purchase_id) VALUES ($1, $2)"), "{shown}");
+}
+
+#[test]
+fn a_transaction_has_the_isolation_that_it_names() {
+    Server::on_each(|server| {
+        let shop = Shop { target: server.target(), name: server.name() };
+        shop.prepare_of("./levels").unwrap();
+        let growths = |kind: &str| {
+            assert_eq!(failed(&shop, &format!("./levels/{kind}"), 20, &[]), "", "{}", shop.name);
+            let sql = format!("SELECT COUNT(*) FROM seen WHERE kind = '{kind}' AND growth <> 0");
+            shop.text(&sql).parse::<u64>().unwrap()
+        };
+        assert_eq!(growths("steady"), 0, "{}", shop.name);
+        assert!(growths("loose") > 0, "{}", shop.name);
+    });
+    let home = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", home.path().join("levels.db").display());
+    let target = Target::parse(&url, &Environment::empty()).unwrap();
+    let shop = Shop { target, name: "SQLite".to_owned() };
+    let refused = shop.prepare_of("./levels").unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "./levels/steady asks for the isolation level `repeatable read`, and this target does not have it"
+    );
+    assert_eq!(shop.text("SELECT COUNT(*) FROM sqlite_master"), "0");
+    shop.prepare_of("./levels/alone").unwrap();
+    assert_eq!(failed(&shop, "./levels/alone", 5, &[]), "");
+}
+
+#[test]
+fn a_begin_is_shown_as_it_is_sent() {
+    let files = folder::read(Path::new("tests/folder/levels")).unwrap();
+    let shown = folder::check("./levels", &files).unwrap();
+    let begins =
+        shown.lines().map(str::trim).filter(|line| line.contains("BEGIN") || line.contains("TRANSACTION"));
+    insta::assert_snapshot!(begins.collect::<Vec<_>>().join("\n"));
 }
 
 /// What becomes of the next COMMIT.

@@ -70,6 +70,9 @@ pub struct Dialect {
     /// Begins a transaction that reads, and one that may write; empty where there are none.
     pub begin: &'static str,
     pub begin_write: &'static str,
+    /// What makes of the words that begin a transaction, `{begin}`, those that begin one of the isolation `{level}`, and the levels that
+    /// there are.
+    pub isolation: (&'static str, &'static [&'static str]),
     /// Begins one whose queries all see the same instant.
     pub begin_snapshot: &'static str,
     /// Whether these can be prepared.
@@ -178,7 +181,18 @@ pub enum AutoIncrement {
     Never,
 }
 
+/// The isolation levels of the standard that say what every product means by them.
+pub const ISOLATION_LEVELS: [&str; 3] = ["read committed", "repeatable read", "serializable"];
+
 impl Dialect {
+    /// Begins a transaction of an isolation level, which may write; `None` where there is no such level.
+    pub fn begin_isolated(&self, writes: bool, level: &str) -> Option<String> {
+        let (form, levels) = self.isolation;
+        let begin = if writes { self.begin_write } else { self.begin };
+        let said = || form.replace("{begin}", begin).replace("{level}", &level.to_ascii_uppercase());
+        levels.contains(&level).then(said)
+    }
+
     /// What a server of this protocol understands as far as one can tell before it was asked.
     pub const fn of_wire(mysql: bool) -> Self {
         if mysql { Self::MYSQL } else { Self::POSTGRESQL }

@@ -1,6 +1,8 @@
 //! MySQL's SQL.
 
-use super::{Access, Analyze, AutoIncrement, Bulk, Catalog, Comments, Dialect, ForeignKeys};
+use super::{
+    Access, Analyze, AutoIncrement, Bulk, Catalog, Comments, Dialect, ForeignKeys, ISOLATION_LEVELS,
+};
 use crate::explain::{Answer, Explain, Form};
 
 impl Dialect {
@@ -26,6 +28,7 @@ impl Dialect {
         // `BEGIN` begins a block with `sql_mode=ORACLE`.
         begin: "START TRANSACTION",
         begin_write: "START TRANSACTION",
+        isolation: ("SET TRANSACTION ISOLATION LEVEL {level}; {begin}", &ISOLATION_LEVELS),
         begin_snapshot: "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
         prepares_begin: false,
         question_marks: true,

@@ -1,6 +1,8 @@
 //! PostgreSQL's SQL.
 
-use super::{Access, Analyze, AutoIncrement, Bulk, Catalog, Comments, Dialect, ForeignKeys};
+use super::{
+    Access, Analyze, AutoIncrement, Bulk, Catalog, Comments, Dialect, ForeignKeys, ISOLATION_LEVELS,
+};
 use crate::explain::{Answer, Explain, Form};
 
 impl Dialect {
@@ -21,6 +23,7 @@ impl Dialect {
             drop: None,
         },
         drops_many: true,
+        isolation: ("{begin} ISOLATION LEVEL {level}", &ISOLATION_LEVELS),
         begin_snapshot: "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",
         // The second since PostgreSQL 17.
         unlimited_session: &["SET statement_timeout = 0", "SET transaction_timeout = 0"],

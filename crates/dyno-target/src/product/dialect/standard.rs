@@ -36,6 +36,7 @@ impl Dialect {
         writers_max: None,
         begin: "BEGIN",
         begin_write: "BEGIN",
+        isolation: ("", &[]),
         begin_snapshot: "BEGIN",
         prepares_begin: true,
         backslashes: false,
