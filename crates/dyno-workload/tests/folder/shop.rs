@@ -22,7 +22,8 @@ use crate::database::{Server, config};
 /// The benchmark of some workloads, by the names that a user types.
 fn benchmark(target: &Target, workload: &str, options: &Value) -> Box<dyn Benchmark> {
     let folder = workload.split('/').nth(1).unwrap();
-    let files = folder::read(&Path::new("tests/folder").join(folder)).unwrap();
+    let place = if folder == "web-shop" { "../../docs" } else { "tests/folder" };
+    let files = folder::read(&Path::new(place).join(folder)).unwrap();
     folder::register(&format!("./{folder}"), &files).unwrap();
     let options = DataOptions::read(options.as_object().unwrap()).unwrap();
     registry::find(workload).unwrap().benchmark(&options, &target.capabilities()).unwrap()
@@ -41,7 +42,7 @@ impl Shop {
     }
 
     fn benchmark(&self, workload: &str) -> Box<dyn Benchmark> {
-        let options = match workload.starts_with("./shop") {
+        let options = match workload.contains("shop") {
             true => json!({ "orders": 700, "customers": 40 }),
             false => json!({}),
         };
@@ -145,7 +146,7 @@ impl Shop {
         baseline.verify(&mut self.open(), "it", done, &[load.acknowledged()]).unwrap()
     }
 
-    fn failed(&self, workload: &str, faults: &[&str]) -> String {
+    pub(crate) fn failed(&self, workload: &str, faults: &[&str]) -> String {
         let checks = self.verified(workload, faults);
         let failed =
             checks.iter().filter(|check| check.passed != Some(true)).map(|check| check.name.as_str());
