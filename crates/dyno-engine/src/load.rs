@@ -212,12 +212,12 @@ impl Load {
                 let error = self.connector.timed_out(session);
                 self.connect_failed(index, error, now);
             }
-            SessionState::Sleeping if session.transaction.is_some() => {
+            SessionState::Sleeping | SessionState::Pausing if session.transaction.is_some() => {
                 self.rotate_until(now);
                 let next = self.turn(index, now).step(None);
                 self.follow(Some((index, next)), now);
             }
-            SessionState::Sleeping => self.go_on(index, true, now),
+            SessionState::Sleeping | SessionState::Pausing => self.go_on(index, true, now),
             SessionState::Yielding => self.go_on(index, false, now),
             SessionState::Idle
             | SessionState::Waiting

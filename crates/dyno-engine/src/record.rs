@@ -84,7 +84,7 @@ pub(crate) enum Outcome {
     /// It may have been done: its connection broke before the answer came.
     Unknown,
     Cancelled,
-    /// The user has stopped the stage, and nobody counts it.
+    /// The user has stopped the stage, or nothing of it was done before that ended: nobody counts it.
     Dropped,
 }
 

@@ -27,6 +27,8 @@ pub(crate) enum SessionState {
     Idle,
     /// Waits for a time: think time before a transaction, or a client's own sleep within one.
     Sleeping,
+    /// The same with a transaction of which nothing is done yet.
+    Pausing,
     /// Ended a transaction that needed no server. Waits for the others to have had their turn; then goes on.
     Yielding,
     /// A request was sent. Waits for all of its answer.
@@ -214,6 +216,13 @@ impl Timers {
             self.0.pop();
         }
         None
+    }
+}
+
+impl Session {
+    /// Whether the end of a stage waits for it.
+    pub(crate) fn is_under_way(&self) -> bool {
+        self.transaction.is_some() && !matches!(self.state, SessionState::Pausing)
     }
 }
 

@@ -387,7 +387,7 @@ impl Stage {
     /// Whether anything is under way. In the drain nothing begins any more, so it is looked first where something was.
     fn finds_busy(&mut self, sessions: &[Session]) -> bool {
         let (before, from) = sessions.split_at(self.busy_at.min(sessions.len()));
-        let found = from.iter().chain(before).find(|session| session.transaction.is_some());
+        let found = from.iter().chain(before).find(|session| session.is_under_way());
         self.busy_at = found.map_or(0, |session| session.index as usize);
         found.is_some()
     }

@@ -27,7 +27,7 @@ use crate::pool::ConnectionPool;
 use crate::record::{Outcome, Transaction};
 use crate::recorder::Recorder;
 use crate::schedule::{Arriving, Gaps, Schedule, seeded_gaps};
-use crate::session::{SessionState, Timers, are_lost, is_busy};
+use crate::session::{Session, SessionState, Timers, are_lost};
 use crate::stage::Stage;
 use crate::statement::Statements;
 use crate::transacting::{Next, Rules};
@@ -386,7 +386,7 @@ impl LoadThread {
         if !stage.is_over(&self.load.sessions, now) {
             return;
         }
-        if is_busy(&self.load.sessions) {
+        if self.load.sessions.iter().any(Session::is_under_way) {
             // What the engine has asked a driver to stop has ended, and is counted before the stage is over.
             let answered = self.blocks && !self.load.just_sent.is_empty();
             let cancel = || answered || self.limit.cancel_sent_before(&mut self.load.sessions, now, now);
@@ -396,6 +396,7 @@ impl LoadThread {
             let stopped = stage.was_stopped();
             self.abandon(stopped, now);
         }
+        self.drop_pausing(now);
         let Some(stage) = self.load.stage.take() else { return };
         if !self.load.recorder.current.is_empty() {
             self.load.recorder.current.end_ns = now;
@@ -414,12 +415,24 @@ impl LoadThread {
         self.load.recorder.report(Report::StageFinished(stage.finish(now)));
     }
 
+    /// Of a transaction before which its client pauses nothing was done.
+    fn drop_pausing(&mut self, now: u64) {
+        for index in 0..self.load.sessions.len() as u32 {
+            let session = &mut self.load.sessions[index as usize];
+            if matches!(session.state, SessionState::Pausing) {
+                session.timer_ns = None;
+                session.state = SessionState::Idle;
+                self.load.turn(index, now).end(|_| Outcome::Dropped);
+            }
+        }
+    }
+
     /// Breaks the connections on which something is still under way. Where the user stops the stage, that is nobody's
     /// failure: it counts nowhere, unless it may have been done.
     fn abandon(&mut self, stopped: bool, now: u64) {
         for index in 0..self.load.sessions.len() as u32 {
             let session = &mut self.load.sessions[index as usize];
-            if session.transaction.is_none() {
+            if !session.is_under_way() {
                 continue;
             }
             if stopped {

@@ -168,8 +168,9 @@ impl Turn<'_> {
             }
             // Done above, and asked further.
             Step::Disconnect(_) => Next::Answer,
-            Step::Sleep(time) => {
-                session.state = SessionState::Sleeping;
+            Step::Sleep(time) | Step::Pause(time) => {
+                let pauses = matches!(step, Step::Pause(_));
+                session.state = if pauses { SessionState::Pausing } else { SessionState::Sleeping };
                 Next::Time(*now + nanoseconds(time))
             }
             Step::Done => {

@@ -162,6 +162,8 @@ pub enum Step {
     Disconnect(u16),
     /// Wait before the next step.
     Sleep(Duration),
+    /// The same before anything of the transaction is done: where the stage ends meanwhile, the transaction is none.
+    Pause(Duration),
     /// The transaction has ended well.
     Done,
     /// The transaction has ended well, and the client cannot go on, now or later: its connection is closed.

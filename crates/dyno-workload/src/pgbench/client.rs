@@ -444,7 +444,7 @@ impl Client for ScriptClient {
 
     fn next(&mut self, answer: Option<&Answer>, request: &mut Request<'_>) -> Step {
         if let Some(pause) = self.pause.take() {
-            return Step::Sleep(pause);
+            return Step::Pause(pause);
         }
         let Some(shared) = self.lent.take() else { return Step::Abort };
         let ran = self.resume(answer, request).and_then(|()| self.run(&shared, request));

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use dyno_engine::config::EngineConfig;
-use dyno_engine::engine::Engine;
+use dyno_engine::engine::{Engine, Observation};
 use dyno_engine::workload::Workload;
 use dyno_results::spec::{End, StageOrder};
 use dyno_target::connection::Connection;
@@ -35,8 +35,9 @@ SELECT 1;
 /// Returns two rows, and is to return one.
 const ASK: &str = "SELECT generate_series(1, 2);";
 const LONG: Duration = Duration::from_secs(300);
+const SHORT: Duration = Duration::from_millis(1);
 
-fn load(protocol: Protocol) -> PgbenchLoad {
+fn load(protocol: Protocol, keying: Duration) -> PgbenchLoad {
     let mut names = Names::new();
     let mut script =
         |name, text| parse_with_text(name, text, protocol, &mut names, &BTreeMap::new()).unwrap();
@@ -46,7 +47,7 @@ fn load(protocol: Protocol) -> PgbenchLoad {
         WeightedScript { effects: vec![Effect { count: 0, rows }], ..WeightedScript::new(add, 3) },
         WeightedScript {
             returns: Some(1),
-            pauses: Pauses { keying: Duration::from_millis(1), think: Duration::from_millis(1) },
+            pauses: Pauses { keying, think: SHORT },
             ..WeightedScript::new(ask, 1)
         },
     ];
@@ -72,6 +73,35 @@ fn run(database: &Database, load: &PgbenchLoad, protocol: Protocol, stop: &Atomi
     engine.run_stage(&StageOrder::closed(4, end), stop, &mut |_| ()).unwrap();
 }
 
+#[test]
+fn a_stage_does_not_wait_for_who_pauses() {
+    let Some(database) = Database::new() else { return };
+    let mut connection = database.open();
+    connection.execute(TABLE).unwrap();
+    let load = load(Protocol::Prepared, 10 * LONG);
+    let workload: Arc<dyn Workload> = Arc::new(load.clone());
+    let config = EngineConfig { drain_timeout: LONG, ..EngineConfig::new(2) };
+    let mut engine = Engine::start(&database.endpoint("postgres"), &workload, config).unwrap();
+    let (mut errors, mut done) = (Vec::new(), 0);
+    // What a client pauses before is none of its transactions, and in the next stage it has others.
+    for _ in 0..2 {
+        let order = StageOrder::closed(4, End::Duration(Duration::from_millis(300)));
+        let mut observe = |observation| match observation {
+            Observation::Error(error) => errors.push(error.to_string()),
+            Observation::Interval(interval) => done += interval.types.iter().map(|it| it.done).sum::<u64>(),
+            _ => {}
+        };
+        assert!(engine.run_stage(&order, &AtomicBool::new(false), &mut observe).unwrap().complete);
+    }
+    drop(engine);
+    assert_eq!(errors, [""; 0]);
+    let EffectCount { acknowledged, unknown } = load.effects()[0];
+    assert_eq!((rows(&mut connection), unknown), (acknowledged, 0));
+    let Outcomes { done: told, answers, .. } = load.outcomes();
+    assert_eq!((told, answers), (done, 0));
+    assert!(done > 0);
+}
+
 fn rows(connection: &mut Connection) -> i64 {
     connection.query_value("select count(*) from made").unwrap().unwrap()
 }
@@ -82,7 +112,7 @@ fn a_mix_is_dealt_and_says_what_it_has_done() {
     let mut connection = database.open();
     connection.execute(TABLE).unwrap();
     for protocol in [Protocol::Simple, Protocol::Extended, Protocol::Prepared] {
-        let load = load(protocol);
+        let load = load(protocol, SHORT);
         let before = rows(&mut connection);
         run(&database, &load, protocol, &AtomicBool::new(false), End::TransactionsPerClient(40));
         let made = rows(&mut connection) - before;
@@ -99,7 +129,7 @@ fn what_is_lost_with_a_connection_may_have_been_done() {
     let Some(database) = Database::new() else { return };
     let mut connection = database.open();
     connection.execute(TABLE).unwrap();
-    let (load, over) = (load(Protocol::Prepared), AtomicBool::new(false));
+    let (load, over) = (load(Protocol::Prepared, SHORT), AtomicBool::new(false));
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let mut killer = database.open();
