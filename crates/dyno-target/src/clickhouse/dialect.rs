@@ -3,7 +3,7 @@
 use dyno_engine::driver::BatchForm;
 
 use crate::explain::{Answer, Explain, Form};
-use crate::product::{AutoIncrement, Bulk, Catalog, Comments, Dialect, Mark, Product, Views};
+use crate::product::{Bulk, Catalog, Comments, Dialect, Mark, Product, Views};
 
 /// Each batch becomes a part of its own on the disk, which are merged later: few large ones are less work.
 const BATCH_BYTES: usize = 8 << 20;
@@ -14,8 +14,7 @@ pub(super) static CLICKHOUSE: Product = Product {
     dialect: Dialect {
         bulk: Bulk::Batches { form: BatchForm::Lines, bytes: BATCH_BYTES },
         columnar: true,
-        // Nothing numbers rows.
-        auto_increment: AutoIncrement::RowId,
+        nullable: " NULL",
         table_options: " ENGINE = MergeTree",
         keyless_options: " ORDER BY tuple()",
         secondary_indexes: false,

@@ -22,7 +22,7 @@ impl Folder {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let foreign = |found: &catalog::Table| {
             let table = self.tables.iter().find(|table| table.name == found.name)?;
-            let own = dataset::Table::new(table.name.clone(), table.columns_made());
+            let own = dataset::Table::new(table.name.clone(), table.columns_made(""));
             own.foreign(found).map(|why| format!("is no table of {}: {why}", self.name))
         };
         let found = match standing(&self.marks, catalog::tables(connection, Names::These(&names))?, foreign) {

@@ -488,10 +488,14 @@ impl Table {
         }
     }
 
-    /// The columns as they are made.
-    pub(super) fn columns_made(&self) -> Vec<dataset::Column> {
+    /// The columns as they are made; `nullable` follows the type of one that may be NULL.
+    pub(super) fn columns_made(&self, nullable: &'static str) -> Vec<dataset::Column> {
         let made = self.columns.iter().map(|own| {
-            let constraint = if own.null || own.kind.is_identity() { "" } else { " NOT NULL" };
+            let constraint = match own.null {
+                true => nullable,
+                false if own.kind.is_identity() => "",
+                false => " NOT NULL",
+            };
             column(own.name.clone(), own.kind, constraint)
         });
         made.collect()
@@ -579,7 +583,7 @@ impl Table {
             rows,
             loaded,
             fill_percent: self.fill_percent,
-            ..dataset::Table::new(self.name.clone(), self.columns_made())
+            ..dataset::Table::new(self.name.clone(), self.columns_made(dialect.nullable))
         }
     }
 

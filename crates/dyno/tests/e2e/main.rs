@@ -8,6 +8,7 @@ mod changes;
 mod compare;
 mod durability;
 mod embedded;
+mod folder_targets;
 mod folders;
 mod home;
 mod hooks;

@@ -23,6 +23,8 @@ pub struct Dialect {
     pub vacuum: bool,
     pub analyze: Analyze,
     pub auto_increment: AutoIncrement,
+    /// Follows the type of a column that may be NULL, with a blank before it; empty where any column may.
+    pub nullable: &'static str,
     /// Whether a table that queries scan is better made with its primary key, as nearly everywhere. Elsewhere it costs an index
     /// that no scan uses.
     pub key_for_scans: bool,

@@ -10,6 +10,8 @@ impl Dialect {
         bulk: Bulk::LoadLocal,
         analyze: Analyze::Table,
         auto_increment: AutoIncrement::AutoIncrement,
+        // Where `explicit_defaults_for_timestamp` is off, a timestamp takes the current time in the place of NULL.
+        nullable: " NULL",
         // Relatives that have no engines take theirs for a comment.
         engine: " /*! ENGINE = {engine} */",
         stored_as: "ENGINE = {name}",

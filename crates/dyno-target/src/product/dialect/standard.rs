@@ -10,6 +10,7 @@ impl Dialect {
         pads_char: false,
         analyze: Analyze::Never,
         auto_increment: AutoIncrement::Never,
+        nullable: "",
         key_for_scans: true,
         columnar: false,
         key_order: "",

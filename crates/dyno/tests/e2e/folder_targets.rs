@@ -1,0 +1,71 @@
+//! Folders with a `workload.toml` on targets whose library or protocol has a driver: what they hold, and what they cannot run.
+
+use std::fs;
+
+use dyno_test_servers::{ClickHouse, ClickHouseKind, duckdb_library};
+
+use crate::home::Home;
+use crate::sqlite::target;
+
+const LOAD: [&str; 7] = ["--json", "--warm-up", "0s", "--clients", "1", "--transactions", "3"];
+
+/// A folder of these files.
+fn folder(home: &Home, files: &[(&str, &str)]) -> String {
+    let folder = home.path("own");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir(&folder).unwrap();
+    files.iter().for_each(|(name, text)| fs::write(folder.join(name), text).unwrap());
+    "./own".to_owned()
+}
+
+/// Runs a test on SQLite, and on DuckDB and ClickHouse where they can be had.
+fn on_each(test: impl Fn(&Home, &str)) {
+    let home = Home::new();
+    test(&home, &target(&home, "own.db", ""));
+    if let Some(library) = duckdb_library() {
+        test(&home, &format!("duckdb:{}?driver={}", home.path("duck.db").display(), library.display()));
+    }
+    if let Some(server) = ClickHouse::start(ClickHouseKind::Engine) {
+        test(&home, &server.url());
+    }
+}
+
+#[test]
+fn null_stays_null() {
+    let kinds = [
+        ("integer", ":row"),
+        ("double", ":row / 2.0"),
+        ("decimal(8,2)", "decimal(:row, 2)"),
+        ("varchar(9)", "'a' || :row"),
+        ("date", "date('2024-01-01', :row)"),
+        ("timestamp", "timestamp('2024-01-01 00:00:00', :row)"),
+    ];
+    let columns: Vec<String> = (1..)
+        .zip(kinds)
+        .map(|(number, (kind, value))| {
+            let value = format!("case when :row % 10 = 0 then null else {value} end");
+            format!("  {{ name = \"c{number}\", type = \"{kind}\", null = true, value = \"{value}\" }},\n")
+        })
+        .collect();
+    let checks: Vec<String> = (1..=kinds.len())
+        .map(|number| {
+            format!(
+                "[[checks]]\nabout = \"a tenth of c{number} is NULL\"\n\
+                 equal = [\"SELECT COUNT(*), COUNT(c{number}) FROM t\", \"SELECT 100, 90\"]\n"
+            )
+        })
+        .collect();
+    let text = format!(
+        "about = \"x\"\n[[tables]]\nname = \"t\"\nrows = 100\nkey = [\"id\"]\ncolumns = [\n  \
+         {{ name = \"id\", type = \"bigint\", value = \":row\" }},\n{}]\n[[transactions]]\nname = \"read\"\n{}",
+        columns.concat(),
+        checks.concat()
+    );
+    on_each(|home, target| {
+        let own = folder(home, &[("workload.toml", &text), ("read.sql", "SELECT COUNT(*) FROM t;\n")]);
+        let run = [&["run", &own, "--target", target], &LOAD[..]].concat();
+        let report = home.dyno(&run).expect(0).report();
+        report.assert_checks_passed();
+        assert_eq!(report.checks().len(), 1 + kinds.len(), "{target}");
+    });
+}
