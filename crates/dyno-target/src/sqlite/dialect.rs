@@ -47,30 +47,30 @@ pub(super) static SQLITE: Product = Product {
     ran: Some("3.54"),
 };
 
-/// Names of tables are the same in any case.
+/// Names of tables are the same in any case, and told in small letters, as dyno asks for them.
 static CATALOG: Catalog = Catalog {
-    tables: "SELECT t.name, CASE WHEN t.type = 'table' THEN 1 ELSE 0 END, \
+    tables: "SELECT lower(t.name), CASE WHEN t.type = 'table' THEN 1 ELSE 0 END, \
                     replace(replace(v.sql, 'CREATE VIEW dyno_comment_' || t.name || ' AS SELECT ''', ''), ''' AS comment', '') \
              FROM sqlite_schema t LEFT JOIN sqlite_schema v ON v.name = 'dyno_comment_' || t.name AND v.type = 'view' AND v.rowid > t.rowid \
              WHERE t.name COLLATE NOCASE {names} AND t.type IN ('table', 'view')",
-    columns: "SELECT t.name, c.name, c.type, CASE WHEN c.pk > 0 THEN 1 ELSE 0 END \
+    columns: "SELECT lower(t.name), c.name, c.type, CASE WHEN c.pk > 0 THEN 1 ELSE 0 END \
               FROM sqlite_schema t, pragma_table_info(t.name) c \
               WHERE t.name COLLATE NOCASE {names} AND t.type IN ('table', 'view') ORDER BY t.name, c.cid",
-    indexes: "SELECT t.name, i.name, c.name FROM sqlite_schema t, pragma_index_list(t.name) i, pragma_index_info(i.name) c \
+    indexes: "SELECT lower(t.name), i.name, c.name FROM sqlite_schema t, pragma_index_list(t.name) i, pragma_index_info(i.name) c \
               WHERE t.name COLLATE NOCASE {names} AND t.type = 'table' AND c.seqno = 0 AND NOT i.partial",
     // A column that is the number of the row has no index. One without a type may hold texts, too.
     unique_keys: Some(
-        "SELECT t.name, '', c.name FROM sqlite_schema t, pragma_table_info(t.name) c \
+        "SELECT lower(t.name), '', c.name FROM sqlite_schema t, pragma_table_info(t.name) c \
          WHERE t.name COLLATE NOCASE {names} AND t.type = 'table' AND c.pk = 1 AND upper(c.type) = 'INTEGER' \
                AND NOT EXISTS (SELECT 1 FROM pragma_table_info(t.name) o WHERE o.pk > 1) \
                AND NOT EXISTS (SELECT 1 FROM pragma_index_list(t.name) i WHERE i.origin = 'pk') \
-         UNION ALL SELECT t.name, i.name, c.name FROM sqlite_schema t, pragma_index_list(t.name) i, pragma_index_info(i.name) c \
+         UNION ALL SELECT lower(t.name), i.name, c.name FROM sqlite_schema t, pragma_index_list(t.name) i, pragma_index_info(i.name) c \
          WHERE t.name COLLATE NOCASE {names} AND t.type = 'table' AND i.\"unique\" AND NOT i.partial \
                AND NOT EXISTS (SELECT 1 FROM pragma_index_xinfo(i.name) x LEFT JOIN pragma_table_info(t.name) o ON o.name = x.name \
                                WHERE x.key AND (o.\"notnull\" IS NOT 1 OR o.type = '' OR (o.type NOT LIKE '%int%' \
                                     AND (o.type LIKE '%char%' OR o.type LIKE '%clob%' OR o.type LIKE '%text%' OR o.type LIKE '%blob%'))))",
     ),
-    foreign_keys: "SELECT t.name, f.\"from\", f.\"table\" FROM sqlite_schema t, pragma_foreign_key_list(t.name) f \
+    foreign_keys: "SELECT lower(t.name), f.\"from\", lower(f.\"table\") FROM sqlite_schema t, pragma_foreign_key_list(t.name) f \
                    WHERE t.name COLLATE NOCASE {names} AND t.type = 'table'",
     // No bytes: each page would have to be read.
     ..Catalog::NONE

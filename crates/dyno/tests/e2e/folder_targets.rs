@@ -5,7 +5,7 @@ use std::fs;
 use dyno_test_servers::{ClickHouse, ClickHouseKind, duckdb_library};
 
 use crate::home::Home;
-use crate::sqlite::target;
+use crate::sqlite::{shell, target};
 
 const LOAD: [&str; 7] = ["--json", "--warm-up", "0s", "--clients", "1", "--transactions", "3"];
 
@@ -68,4 +68,21 @@ fn null_stays_null() {
         report.assert_checks_passed();
         assert_eq!(report.checks().len(), 1 + kinds.len(), "{target}");
     });
+}
+
+/// A name that differs in its case alone is the same name here.
+#[test]
+fn a_table_of_somebody_else_stays_in_whatever_case_its_name_is() {
+    let home = Home::new();
+    let target = target(&home, "theirs.db", "");
+    let tables = "CREATE TABLE Pgbench_Accounts (mine INTEGER); CREATE TABLE SBTEST1 (mine INTEGER)";
+    if shell(&home, "theirs.db", tables).is_none() {
+        return;
+    }
+    for (workload, table) in [("tpcb", "pgbench_accounts"), ("sysbench", "sbtest1")] {
+        let run = [&["run", workload, "--prepare", "--target", &target], &LOAD[..]].concat();
+        home.dyno(&run).expect(1).says(&[&format!("{table} is there and is not")]);
+    }
+    let left = "SELECT group_concat(name, ' ') FROM (SELECT name FROM sqlite_schema ORDER BY name)";
+    assert_eq!(shell(&home, "theirs.db", left).unwrap(), "Pgbench_Accounts SBTEST1");
 }

@@ -36,29 +36,29 @@ pub(in crate::adbc) static PRODUCT: Product = Product {
 };
 
 /// A name stands for what it does in the database and the schema that a session begins in. It is the same in any case, and asked for
-/// in small letters.
+/// and told in small letters.
 static CATALOG: Catalog = Catalog {
-    tables: "SELECT table_name, 1, comment FROM duckdb_tables() \
+    tables: "SELECT lower(table_name), 1, comment FROM duckdb_tables() \
              WHERE lower(table_name) {names} AND database_name = current_database() AND schema_name = current_schema() \
-             UNION ALL SELECT view_name, 0, comment FROM duckdb_views() \
+             UNION ALL SELECT lower(view_name), 0, comment FROM duckdb_views() \
              WHERE lower(view_name) {names} AND database_name = current_database() AND schema_name = current_schema()",
     // TEXT is VARCHAR here.
-    columns: "SELECT c.table_name, c.column_name, \
+    columns: "SELECT lower(c.table_name), c.column_name, \
                      CASE c.data_type WHEN 'VARCHAR' THEN 'VARCHAR (TEXT)' ELSE c.data_type END, \
                      CASE WHEN list_contains(k.constraint_column_names, c.column_name) THEN 1 ELSE 0 END \
               FROM duckdb_columns() c LEFT JOIN duckdb_constraints() k \
                    ON k.table_oid = c.table_oid AND k.database_oid = c.database_oid AND k.constraint_type = 'PRIMARY KEY' \
               WHERE lower(c.table_name) {names} AND c.database_name = current_database() AND c.schema_name = current_schema() \
               ORDER BY c.table_name, c.column_index",
-    indexes: "SELECT table_name, index_name, \
+    indexes: "SELECT lower(table_name), index_name, \
                      trim(split_part(trim(expressions, '[]'), ',', 1), ' \"''') \
               FROM duckdb_indexes() \
               WHERE lower(table_name) {names} AND database_name = current_database() AND schema_name = current_schema() \
-              UNION ALL SELECT table_name, constraint_name, constraint_column_names[1] FROM duckdb_constraints() \
+              UNION ALL SELECT lower(table_name), constraint_name, constraint_column_names[1] FROM duckdb_constraints() \
               WHERE constraint_type IN ('PRIMARY KEY', 'UNIQUE') AND lower(table_name) {names} \
                     AND database_name = current_database() AND schema_name = current_schema()",
     unique_keys: Some(
-        "SELECT table_name, constraint_index::VARCHAR, unnest(constraint_column_names) FROM duckdb_constraints() k \
+        "SELECT lower(table_name), constraint_index::VARCHAR, unnest(constraint_column_names) FROM duckdb_constraints() k \
          WHERE constraint_type IN ('PRIMARY KEY', 'UNIQUE') AND lower(table_name) {names} \
                AND database_name = current_database() AND schema_name = current_schema() \
                AND NOT EXISTS (SELECT 1 FROM duckdb_columns() c \
@@ -66,7 +66,7 @@ static CATALOG: Catalog = Catalog {
                                      AND list_contains(k.constraint_column_names, c.column_name) \
                                      AND (c.is_nullable OR c.data_type = 'VARCHAR'))",
     ),
-    foreign_keys: "SELECT table_name, constraint_column_names[1], referenced_table FROM duckdb_constraints() \
+    foreign_keys: "SELECT lower(table_name), constraint_column_names[1], lower(referenced_table) FROM duckdb_constraints() \
                    WHERE constraint_type = 'FOREIGN KEY' AND lower(table_name) {names} \
                          AND database_name = current_database() AND schema_name = current_schema()",
     // No bytes: blocks are shared between columns, and an index's are not told.

@@ -57,24 +57,25 @@ impl Dialect {
     };
 }
 
-/// The standard's views. Indexes are no part of it.
+/// The standard's views. Indexes are no part of it. A name without quotes is the same in any case; which case it is kept in is the
+/// product's.
 static CATALOG: Catalog = Catalog {
-    tables: "SELECT t.table_name, CASE WHEN t.table_type = 'BASE TABLE' THEN 1 ELSE 0 END, \
+    tables: "SELECT lower(t.table_name), CASE WHEN t.table_type = 'BASE TABLE' THEN 1 ELSE 0 END, \
                     substring(v.text FROM 1 FOR position('''' IN v.text) - 1) \
              FROM information_schema.tables t LEFT JOIN \
                   (SELECT table_schema, table_name, \
                           substring(view_definition FROM position('''' IN view_definition) + 1) AS text \
                    FROM information_schema.views) v \
-                  ON v.table_schema = t.table_schema AND v.table_name = 'dyno_comment_' || t.table_name \
-             WHERE t.table_name {names}",
-    columns: "SELECT c.table_name, c.column_name, c.data_type, CASE WHEN k.column_name IS NULL THEN 0 ELSE 1 END \
+                  ON v.table_schema = t.table_schema AND lower(v.table_name) = 'dyno_comment_' || lower(t.table_name) \
+             WHERE lower(t.table_name) {names}",
+    columns: "SELECT lower(c.table_name), c.column_name, c.data_type, CASE WHEN k.column_name IS NULL THEN 0 ELSE 1 END \
               FROM information_schema.columns c LEFT JOIN \
                    (SELECT u.table_schema, u.table_name, u.column_name FROM information_schema.key_column_usage u \
                     JOIN information_schema.table_constraints t ON t.constraint_name = u.constraint_name \
                          AND t.table_schema = u.table_schema AND t.table_name = u.table_name \
                     WHERE t.constraint_type = 'PRIMARY KEY') k \
                    ON k.table_schema = c.table_schema AND k.table_name = c.table_name AND k.column_name = c.column_name \
-              WHERE c.table_name {names} ORDER BY c.table_name, c.ordinal_position",
+              WHERE lower(c.table_name) {names} ORDER BY c.table_name, c.ordinal_position",
     indexes: "SELECT '', '', '' WHERE '' {names} AND 1 = 0",
     // The standard tells them, and a database may not keep them.
     foreign_keys: "SELECT '', '', '' WHERE '' {names} AND 1 = 0",
