@@ -38,6 +38,7 @@ enum Stored {
     Null,
     Integer(i64),
     Double(f64),
+    Decimal(Range<usize>),
     Text(Range<usize>),
 }
 
@@ -55,6 +56,8 @@ impl<'a> Values<'a> {
             Stored::Null => Value::Null,
             Stored::Integer(value) => Value::Integer(*value),
             Stored::Double(value) => Value::Double(*value),
+            // Only text got in, so the alternative is never taken.
+            Stored::Decimal(at) => Value::Decimal(str::from_utf8(&text[at.clone()]).unwrap_or_default()),
             Stored::Text(at) => Value::Text(&text[at.clone()]),
         })
     }
@@ -82,18 +85,23 @@ impl Calls {
     pub(crate) fn statement<'v>(&mut self, id: StatementId, values: impl Iterator<Item = Value<'v>>) {
         let from = self.values.len();
         for value in values {
-            self.values.push(match value {
+            let stored = match value {
                 Value::Null => Stored::Null,
                 Value::Integer(value) => Stored::Integer(value),
                 Value::Double(value) => Stored::Double(value),
-                Value::Text(text) => {
-                    let at = self.text.len();
-                    self.text.extend_from_slice(text);
-                    Stored::Text(at..self.text.len())
-                }
-            });
+                Value::Decimal(digits) => Stored::Decimal(self.keep(digits.as_bytes())),
+                Value::Text(text) => Stored::Text(self.keep(text)),
+            };
+            self.values.push(stored);
         }
         self.calls.push(Call::Statement(id, from..self.values.len()));
+    }
+
+    /// Where a text is kept.
+    fn keep(&mut self, text: &[u8]) -> Range<usize> {
+        let at = self.text.len();
+        self.text.extend_from_slice(text);
+        at..self.text.len()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = Operation<'_>> {
@@ -118,7 +126,13 @@ mod tests {
         for _ in 0..2 {
             calls.clear();
             calls.sql(|text| text.extend_from_slice(b"BEGIN"));
-            let values = [Value::Integer(7), Value::Null, Value::Text(b"it's"), Value::Double(0.5)];
+            let values = [
+                Value::Integer(7),
+                Value::Null,
+                Value::Text(b"it's"),
+                Value::Double(0.5),
+                Value::Decimal("0.1234567890123456"),
+            ];
             calls.statement(StatementId(3), values.into_iter());
             calls.statement(StatementId(4), [Value::Text(b"b")].into_iter());
             let shown: Vec<String> = calls

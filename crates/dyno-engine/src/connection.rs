@@ -329,6 +329,7 @@ impl Fields for Decoded<'_> {
             Value::Null => take(Field::Null),
             Value::Integer(value) => take(Field::Other(value)),
             Value::Double(value) => take(Field::Other(&Double(*value))),
+            Value::Decimal(digits) => take(Field::Text(digits.as_bytes())),
             Value::Text(text) => take(Field::Text(text)),
         });
     }

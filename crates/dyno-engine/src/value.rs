@@ -12,6 +12,8 @@ pub enum Value<'a> {
     Null,
     Integer(i64),
     Double(f64),
+    /// `-12345678901234567.89`: a number of more digits than those above hold, as it is written.
+    Decimal(&'a str),
     /// Text, or the text form of a value of another type.
     Text(&'a [u8]),
 }
@@ -30,6 +32,7 @@ impl Value<'_> {
             Self::Null => bind.null(),
             Self::Integer(value) => bind.integer(value),
             Self::Double(value) => bind.text(value.to_string().as_bytes()),
+            Self::Decimal(digits) => bind.text(digits.as_bytes()),
             Self::Text(text) => bind.text(text),
         }
     }
@@ -40,6 +43,7 @@ impl Value<'_> {
             Self::Null => writer.null(),
             Self::Integer(value) => writer.integer(value),
             Self::Double(value) => writer.double(value),
+            Self::Decimal(digits) => writer.decimal(digits),
             Self::Text(text) => writer.text(text),
         }
     }
@@ -55,6 +59,7 @@ impl Value<'_> {
             Self::Double(value) => {
                 let _ = write!(out, "{value:e}");
             }
+            Self::Decimal(digits) => out.extend_from_slice(digits.as_bytes()),
             Self::Text(text) => quote(text, backslashes, out),
         }
     }
@@ -106,6 +111,7 @@ mod tests {
         assert_eq!(literal(Value::Null, false), "NULL");
         assert_eq!(literal(Value::Integer(i64::MIN), false), "-9223372036854775808");
         assert_eq!(literal(Value::Double(0.5), false), "5e-1");
+        assert_eq!(literal(Value::Decimal("-12345678901234567.89"), false), "-12345678901234567.89");
         assert_eq!(literal(Value::Text(b"it's"), false), "'it''s'");
         assert_eq!(literal(Value::Text(br"a\b"), false), r"'a\b'");
         assert_eq!(literal(Value::Text(br"a\b"), true), r"'a\\b'");

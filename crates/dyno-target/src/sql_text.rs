@@ -92,6 +92,11 @@ fn literal(value: Value<'_>, sql: &mut String) {
         Value::Null => write!(sql, "NULL"),
         Value::Integer(value) => write!(sql, "{value}"),
         Value::Double(value) => write!(sql, "{value:e}"),
+        // A literal with a point may be a double.
+        Value::Decimal(digits) => {
+            let places = digits.split_once('.').map_or(0, |(_, behind)| behind.len());
+            write!(sql, "CAST('{digits}' AS DECIMAL(38, {places}))")
+        }
         Value::Text(text) => {
             let text = String::from_utf8_lossy(text).replace('\\', r"\\").replace('\'', r"\'");
             write!(sql, "'{text}'")
@@ -129,6 +134,8 @@ mod tests {
         assert_eq!(written(Value::Null), "NULL");
         assert_eq!(written(Value::Integer(-7)), "-7");
         assert_eq!(written(Value::Double(0.5)), "5e-1");
+        let decimal = Value::Decimal("-12345678901234567.89");
+        assert_eq!(written(decimal), "CAST('-12345678901234567.89' AS DECIMAL(38, 2))");
         assert_eq!(written(Value::Text(br"it's a\b")), r"'it\'s a\\b'");
     }
 }

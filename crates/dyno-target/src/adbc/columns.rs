@@ -9,7 +9,7 @@ use arrow_array::{
     RecordBatchIterator, RecordBatchOptions, RecordBatchReader, StringArray, new_null_array,
 };
 use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
-use arrow_schema::{ArrowError, DataType, Field, Schema};
+use arrow_schema::{ArrowError, DECIMAL128_MAX_PRECISION, DataType, Field, Schema};
 use dyno_engine::driver::{ColumnValues, Texts, TypedValues, Value, Values};
 use dyno_wire::server_error::DriverError;
 
@@ -19,6 +19,7 @@ use super::error::of_stream;
 const DIGITS: u8 = 18;
 const PIECE_ROWS: usize = 2048;
 const NOT_TEXT: &str = "not text";
+const NOT_NUMBER: &str = "not a number";
 
 /// One row of values, for the parameters that a statement has.
 pub(super) fn parameters(values: Values<'_>, count: usize) -> Result<RecordBatch, DriverError> {
@@ -27,6 +28,7 @@ pub(super) fn parameters(values: Values<'_>, count: usize) -> Result<RecordBatch
             Value::Null => new_null_array(&DataType::Null, 1),
             Value::Integer(value) => Arc::new(Int64Array::from(vec![value])),
             Value::Double(value) => Arc::new(Float64Array::from(vec![value])),
+            Value::Decimal(digits) => decimal(digits)?,
             Value::Text(text) => {
                 let text = std::str::from_utf8(text).map_err(|error| {
                     DriverError::new(NOT_TEXT, format!("a value is no text in UTF-8: {error}"))
@@ -38,6 +40,16 @@ pub(super) fn parameters(values: Values<'_>, count: usize) -> Result<RecordBatch
     let arrays = values.iter().take(count).map(array).collect::<Result<Vec<_>, _>>()?;
     let names = (1..=arrays.len()).map(|number| number.to_string());
     together(names, arrays, 1)
+}
+
+/// A number as it is written.
+fn decimal(digits: &str) -> Result<ArrayRef, DriverError> {
+    let places = digits.split_once('.').map_or(0, |(_, behind)| behind.len());
+    let units = digits.replace('.', "").parse::<i128>();
+    let too_long = |error: &dyn std::fmt::Display| DriverError::new(NOT_NUMBER, format!("{digits}: {error}"));
+    let array = Decimal128Array::from(vec![units.map_err(|error| too_long(&error))?]);
+    let array = array.with_precision_and_scale(DECIMAL128_MAX_PRECISION, places as i8);
+    Ok(Arc::new(array.map_err(|error| too_long(&error))?))
 }
 
 /// Rows under the names of their columns.

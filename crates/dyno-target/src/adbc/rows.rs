@@ -194,6 +194,7 @@ impl Cell<'_> {
             Value::Null => "NULL".to_owned(),
             Value::Integer(value) => value.to_string(),
             Value::Double(value) => value.to_string(),
+            Value::Decimal(digits) => digits.to_owned(),
             Value::Text(text) => String::from_utf8_lossy(text).into_owned(),
         }
     }

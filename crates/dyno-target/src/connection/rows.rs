@@ -118,6 +118,7 @@ impl RowSink for Collector {
             Value::Null => None,
             Value::Integer(value) => Some(value.to_string()),
             Value::Double(value) => Some(value.to_string()),
+            Value::Decimal(digits) => Some((*digits).to_owned()),
             Value::Text(text) => Some(lossy(text)),
         });
         self.push(values);

@@ -88,6 +88,8 @@ impl SqliteSession {
                 Value::Null => statement.raw_bind_parameter(place, Null)?,
                 Value::Integer(value) => statement.raw_bind_parameter(place, value)?,
                 Value::Double(value) => statement.raw_bind_parameter(place, value)?,
+                // It keeps no more digits of a number.
+                Value::Decimal(digits) => statement.raw_bind_parameter(place, digits.parse::<f64>().ok())?,
                 Value::Text(text) => statement.raw_bind_parameter(place, std::str::from_utf8(text)?)?,
             }
         }

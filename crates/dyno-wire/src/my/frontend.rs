@@ -94,6 +94,7 @@ const TYPE_INTEGER: [u8; 2] = [8, 0];
 const TYPE_UNSIGNED: [u8; 2] = [8, 0x80];
 const TYPE_DOUBLE: [u8; 2] = [5, 0];
 const TYPE_STRING: [u8; 2] = [253, 0];
+const TYPE_DECIMAL: [u8; 2] = [246, 0];
 
 impl<'o> ExecuteWriter<'o> {
     /// For a statement with this many parameters, as [`Prepared`](super::backend::Prepared) says.
@@ -128,6 +129,11 @@ impl<'o> ExecuteWriter<'o> {
 
     pub fn double(&mut self, value: f64) {
         self.value(TYPE_DOUBLE, |out| out.extend_from_slice(&value.to_le_bytes()));
+    }
+
+    /// An exact number as it is written.
+    pub fn decimal(&mut self, digits: &str) {
+        self.value(TYPE_DECIMAL, |out| lenenc_bytes(out, digits.as_bytes()));
     }
 
     /// Text, or bytes, or any other value in its text form.

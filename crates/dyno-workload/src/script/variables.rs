@@ -268,20 +268,26 @@ fn part(texts: &[u8], range: TextRange) -> &[u8] {
     texts.get(range.from as usize..range.to as usize).unwrap_or_default()
 }
 
-/// The number that is written so: `-5`, `0.25`, and neither `007` nor `1e3`. A double holds no more than 15 digits of any decimal.
-fn number(text: &[u8]) -> Option<Bound<'static>> {
-    const DIGITS_MAX: usize = 15;
+/// The number that is written so: `-5`, `0.25`, and neither `007` nor `1e3`.
+fn number(text: &[u8]) -> Option<Bound<'_>> {
+    /// Of any decimal that a double holds, and that products have.
+    const DOUBLE_DIGITS_MAX: usize = 15;
+    const DIGITS_MAX: usize = 38;
     let text = str::from_utf8(text).ok()?;
     let digits = text.strip_prefix('-').unwrap_or(text);
     let (whole, behind) = digits.split_once('.').unwrap_or((digits, "0"));
     let are_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let is_canonical = are_digits(whole) && are_digits(behind) && (whole == "0" || !whole.starts_with('0'));
     let significant = digits.bytes().filter(u8::is_ascii_digit).skip_while(|digit| *digit == b'0').count();
-    match is_canonical && text != "-0" {
-        true if whole.len() == digits.len() => text.parse().ok().map(Bound::Integer),
-        true if significant <= DIGITS_MAX => text.parse().ok().map(Bound::Double),
-        _ => None,
+    if !is_canonical || text == "-0" {
+        return None;
     }
+    let short = match whole.len() == digits.len() {
+        true => text.parse().ok().map(Bound::Integer),
+        false if significant <= DOUBLE_DIGITS_MAX => text.parse().ok().map(Bound::Double),
+        false => None,
+    };
+    short.or_else(|| (digits.len() <= DIGITS_MAX).then_some(Bound::Decimal(text)))
 }
 
 /// What a text means: null, a boolean (also by its first letters), an integer, and else a double.
@@ -349,7 +355,10 @@ mod tests {
         for text in ["0.25", "-1.5", "1234567890123.45", "0.000123456789012345"] {
             assert!(matches!(number(text.as_bytes()), Some(Bound::Double(_))), "{text}");
         }
-        for text in ["12345678901234.56", "0.1234567890123456", "007", "1e3", "-0", "1."] {
+        for text in ["12345678901234.56", "-0.1234567890123456", "9223372036854775808"] {
+            assert_eq!(number(text.as_bytes()), Some(Bound::Decimal(text)));
+        }
+        for text in ["007", "1e3", "-0", "1.", &"9".repeat(39)] {
             assert!(number(text.as_bytes()).is_none(), "{text}");
         }
     }

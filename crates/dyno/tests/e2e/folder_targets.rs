@@ -70,6 +70,31 @@ fn null_stays_null() {
     });
 }
 
+#[test]
+fn a_number_of_many_digits_stays_a_number() {
+    let text = "about = \"x\"\n[[tables]]\nname = \"t\"\nrows = 10\nkey = [\"id\"]\ncolumns = [\n  \
+                { name = \"id\", type = \"bigint\", value = \":row\" },\n  \
+                { name = \"v\", type = \"decimal(18,2)\", value = \"decimal(123456789012345670 + :row, 2)\" },\n]\n\
+                [[transactions]]\nname = \"read\"\n";
+    // Read back, compared and added to, it is what it was.
+    let read = "SELECT v AS kept FROM t WHERE id = 7 \\gset\n\
+                SELECT COUNT(*) AS found FROM t WHERE v = :kept AND v - :kept = 0 \\gset\n\
+                \\if :found <> 1\n\\set wrong 1 / 0\n\\endif\n";
+    on_each(|home, target| {
+        let own = folder(home, &[("workload.toml", text), ("read.sql", read)]);
+        if target.starts_with("sqlite") {
+            // It keeps a decimal as a binary fraction.
+            fs::write(
+                home.path("own").join("workload.toml"),
+                text.replace("123456789012345670", "1234567890123450"),
+            )
+            .unwrap();
+        }
+        let run = [&["run", &own, "--target", target, "--prepare"], &LOAD[..]].concat();
+        home.dyno(&run).expect(0);
+    });
+}
+
 /// A name that differs in its case alone is the same name here.
 #[test]
 fn a_table_of_somebody_else_stays_in_whatever_case_its_name_is() {
