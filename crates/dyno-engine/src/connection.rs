@@ -212,6 +212,11 @@ impl Connection {
         }
     }
 
+    /// How many of the workload's statements were prepared before the first that the server refused.
+    pub(crate) fn refused_behind(&self) -> Option<usize> {
+        self.prepared_statements.refused_behind()
+    }
+
     /// The answer that has come in, without its rows.
     #[inline]
     pub(crate) fn answer(&self) -> Answer {

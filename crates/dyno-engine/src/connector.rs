@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use dyno_wire::my::reply::Expect;
+use dyno_wire::server_error::ServerError;
 use rustix::io::Errno;
 
 use crate::clock::nanoseconds;
@@ -188,10 +189,10 @@ impl Connector {
                 prepare(session, io)
             }
             SessionState::Preparing => match session.receive(io)? {
-                Received::Answered => session
-                    .connection
-                    .take_error()
-                    .map_or(Ok(true), |error| Err(SessionError::Prepare(error))),
+                Received::Answered => match session.connection.take_error() {
+                    Some(error) => Err(not_prepared(session, io, error)),
+                    None => Ok(true),
+                },
                 Received::Partly | Received::Nothing => Ok(false),
             },
             _ => Ok(false),
@@ -246,6 +247,15 @@ fn prepare(session: &mut Session, io: &mut Io) -> Result<bool, SessionError> {
     }
     outbox.statements.expect(&mut outbox.expects, Expect::Prepared, answers);
     session.connection.request(SentRequest { syncs: 1, ..SentRequest::default() }, io).map(|()| false)
+}
+
+/// The server refused one of the statements.
+fn not_prepared(session: &Session, io: &Io, said: ServerError) -> SessionError {
+    match session.connection.refused_behind().map_or("", |slot| io.outbox.statements.place_of_prepared(slot))
+    {
+        "" => SessionError::Prepare(said),
+        place => SessionError::At { place: place.into(), said },
+    }
 }
 
 /// The pause after as many attempts in vain as the session has made.

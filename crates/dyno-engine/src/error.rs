@@ -31,6 +31,9 @@ pub enum SessionError {
     Server(ServerError),
     #[error("the statement could not be prepared: {0}")]
     Prepare(ServerError),
+    /// It refused a statement whose place is known: see [`Statement::at`](crate::request::Statement::at).
+    #[error("{place}: {said}")]
+    At { place: Box<str>, said: ServerError },
     #[error("the server closed the connection")]
     Closed,
     #[error("no answer within {} s", .0.as_secs_f64())]
@@ -70,6 +73,7 @@ impl SessionError {
     pub fn server_error(&self) -> Option<&ServerError> {
         match self {
             Self::Server(error) | Self::Prepare(error) | Self::Refused(error) => Some(error),
+            Self::At { said, .. } => Some(said),
             Self::GaveUp { said, .. } => said.as_ref(),
             _ => None,
         }

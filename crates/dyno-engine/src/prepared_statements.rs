@@ -14,6 +14,8 @@ pub(crate) struct PreparedStatements {
     own: Vec<(u32, Prepared)>,
     /// Handles of which the server's answer is still due.
     awaited: VecDeque<u32>,
+    /// How many of the workload's own were prepared before the first that the server refused.
+    refused_behind: Option<usize>,
 }
 
 impl PreparedStatements {
@@ -54,7 +56,13 @@ impl PreparedStatements {
 
     /// The server has refused a statement; if one was to be prepared, that is it.
     pub(crate) fn refused(&mut self) {
-        self.awaited.pop_front();
+        if self.awaited.pop_front().is_none() {
+            self.refused_behind.get_or_insert(self.fixed.len());
+        }
+    }
+
+    pub(crate) fn refused_behind(&self) -> Option<usize> {
+        self.refused_behind
     }
 }
 

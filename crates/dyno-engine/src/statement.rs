@@ -24,6 +24,8 @@ pub struct Statement {
     pieces: Box<[(Box<str>, usize)]>,
     tail: Box<str>,
     always_text: bool,
+    /// Where it is written, for messages; empty where nobody would look.
+    place: Box<str>,
 }
 
 impl Statement {
@@ -46,7 +48,13 @@ impl Statement {
             rest = &rest[end..];
         }
         piece.push_str(rest);
-        Self { sql: sql.into(), pieces: pieces.into(), tail: piece.into(), always_text: false }
+        Self {
+            sql: sql.into(),
+            pieces: pieces.into(),
+            tail: piece.into(),
+            always_text: false,
+            place: Box::default(),
+        }
     }
 
     /// Of what stands before each parameter, in their order, and behind the last: a `$` in it begins none.
@@ -57,13 +65,29 @@ impl Statement {
             let _ = write!(sql, "{text}${number}");
         }
         let pieces = before.into_iter().map(String::into_boxed_str).zip(0..).collect();
-        Self { sql: (sql + behind).into(), pieces, tail: behind.into(), always_text: false }
+        Self {
+            sql: (sql + behind).into(),
+            pieces,
+            tail: behind.into(),
+            always_text: false,
+            place: Box::default(),
+        }
     }
 
     /// The same for a statement that is never prepared: MySQL prepares no `BEGIN`.
     #[must_use]
     pub fn text(sql: &str) -> Self {
         Self { always_text: true, ..Self::new(sql) }
+    }
+
+    /// The same, with the place where a user has written it: `buy.sql:3`.
+    #[must_use]
+    pub fn at(self, place: &str) -> Self {
+        Self { place: place.into(), ..self }
+    }
+
+    pub fn place(&self) -> &str {
+        &self.place
     }
 
     /// Whether it is never prepared.
@@ -185,6 +209,12 @@ impl Statements {
 
     pub(crate) fn is_mysql(&self) -> bool {
         self.recipient == Recipient::MySql
+    }
+
+    /// The place of the statement that is the one of this number among those that are prepared.
+    pub(crate) fn place_of_prepared(&self, slot: usize) -> &str {
+        let prepared = |it: &&Sendable| !it.as_text && it.slot == slot;
+        self.statements.iter().find(prepared).map_or("", |it| it.statement.place())
     }
 
     /// What a driver is to prepare, by the numbers of the statements.

@@ -268,7 +268,10 @@ impl Turn<'_> {
             let gave_up = (reaction == Reaction::Abort).then(|| session.client.logic.gave_up()).flatten();
             recorder.tell(match gave_up {
                 Some(why) => SessionError::GaveUp { why, said: Some(error) },
-                None => SessionError::Server(error),
+                None => match session.client.logic.place() {
+                    Some(place) => SessionError::At { place, said: error },
+                    None => SessionError::Server(error),
+                },
             });
         }
         let ends_transaction = matches!(reaction, Reaction::Retry | Reaction::Fail);

@@ -114,6 +114,12 @@ pub trait Client: Send {
         if failure.may_retry { Reaction::Retry } else { Reaction::Fail }
     }
 
+    /// Where the statement is written that the server has just refused: see
+    /// [`Statement::at`](crate::request::Statement::at).
+    fn place(&self) -> Option<Box<str>> {
+        None
+    }
+
     /// Why it cannot go on, asked once behind [`Step::Abort`] and [`Step::DoneAndAbort`]; `None` where it has told that
     /// itself.
     fn gave_up(&mut self) -> Option<String> {

@@ -73,6 +73,15 @@ impl DriverError {
         Self { code, message: message.into(), kind: DriverErrorKind::Other, cause: None }
     }
 
+    /// The same of a statement that a user has written there.
+    #[must_use]
+    pub fn at(self, place: &str) -> Self {
+        if place.is_empty() {
+            return self;
+        }
+        Self { message: format!("{place}: {}", self.message), ..self }
+    }
+
     /// The session is over.
     pub fn lost(code: &'static str, message: impl Into<String>) -> Self {
         Self { kind: DriverErrorKind::SessionLost, ..Self::new(code, message) }

@@ -27,7 +27,10 @@ use crate::statements::statements;
 /// A script that was read from a file.
 #[derive(Debug, Clone)]
 pub struct SqlScript {
+    /// Of its file.
     name: String,
+    /// Of its transactions.
+    transaction: String,
     text: String,
     /// Variables and their values, by name.
     defines: BTreeMap<String, String>,
@@ -126,7 +129,14 @@ impl SqlScript {
             return Err(SqlScriptError::Undefined { file: file(), undefined });
         }
         let unused = values.keys().filter(|name| names.find(name).is_none()).cloned().collect();
-        Ok(Self { name: file(), text: text.to_owned(), defines: values.clone(), unused, begin: None })
+        Ok(Self {
+            name: file(),
+            transaction: file(),
+            text: text.to_owned(),
+            defines: values.clone(),
+            unused,
+            begin: None,
+        })
     }
 
     /// As it is read for a protocol.
@@ -205,7 +215,7 @@ impl SqlScript {
 
     /// The same under the name of its transactions.
     pub(crate) fn called(self, name: &str) -> Self {
-        Self { name: name.to_owned(), ..self }
+        Self { transaction: name.to_owned(), ..self }
     }
 
     /// The first command that runs a program, and its line.
@@ -345,14 +355,14 @@ pub(crate) fn load_of(
     let read_for = if dialect.is_some() { Protocol::Simple } else { protocol };
     let mut names = Names::new();
     let mut weighted = Vec::new();
-    for Part { script, weight, effects, returns, pauses } in parts {
-        let (name, script) = (&script.name, script.parsed_with(read_for, &mut names)?);
+    for Part { script: own, weight, effects, returns, pauses } in parts {
+        let script = own.parsed_with(read_for, &mut names)?;
         let effects = effects.iter().map(|(count, rows)| {
             let rows = compile(rows, &mut names).map_err(|error| BenchmarkError::Wrong(Box::new(error)))?;
             Ok(Effect { count: *count, rows })
         });
         let effects = effects.collect::<Result<_, BenchmarkError>>()?;
-        let script = Script { name: name.clone(), ..script };
+        let script = Script { name: own.transaction.clone(), ..script };
         weighted.push(WeightedScript {
             script,
             weight: *weight,

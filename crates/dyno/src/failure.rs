@@ -267,7 +267,7 @@ fn connect_help(source: &SessionError, connected: u32, tables: TableOwner) -> Op
         Some(cause) if of_statement(cause, tables).is_some() => {
             of_statement(cause, tables).map(str::to_owned)
         }
-        _ if matches!(source, SessionError::Prepare(_)) => None,
+        _ if matches!(source, SessionError::Prepare(_) | SessionError::At { .. }) => None,
         _ if connected > 0 => Some("use fewer clients, or check the server's log".to_owned()),
         _ => None,
     }

@@ -84,19 +84,23 @@ impl AdbcSession {
         let mut connection = database.connect()?;
         let canceller = Canceller { handle: connection.get_cancel_handle(), asked: AtomicBool::new(false) };
         let prepare = |statement: &driver::Statement| {
-            let mut prepared = connection.new_statement()?;
-            prepared.set_sql_query(statement.sql())?;
-            prepared.prepare()?;
+            let mut prepare = || {
+                let mut prepared = connection.new_statement()?;
+                prepared.set_sql_query(statement.sql())?;
+                prepared.prepare()?;
+                Ok(prepared)
+            };
+            let failed = |error: Error| of_library(&error).at(statement.place());
             Ok(Prepared {
-                statement: prepared,
+                statement: prepare().map_err(failed)?,
                 answer: Answer::of(statement.sql()),
                 effect: Effect::of(statement.sql()),
                 parameters: statement.parameters(),
             })
         };
-        let statements: Result<Vec<_>, Error> = statements.iter().map(prepare).collect();
+        let statements: Result<Vec<_>, DriverError> = statements.iter().map(prepare).collect();
         Ok(Self {
-            statements: statements.map_err(|error| of_library(&error))?,
+            statements: statements?,
             connection,
             canceller: Arc::new(canceller),
             in_transaction: false,

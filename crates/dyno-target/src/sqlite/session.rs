@@ -67,9 +67,10 @@ impl SqliteSession {
                 sql.push_str(&(index + 1).to_string());
             })
         };
+        let places = statements.iter().map(driver::Statement::place);
         let statements: Vec<String> = statements.iter().map(numbered).collect();
-        for sql in &statements {
-            connection.prepare_cached(sql).map_err(|error| driver_error(&error))?;
+        for (sql, place) in statements.iter().zip(places) {
+            connection.prepare_cached(sql).map_err(|error| driver_error(&error).at(place))?;
         }
         Ok(Self { connection, statements, cancelled })
     }

@@ -96,7 +96,7 @@ impl BoundScripts {
         for (script, writes) in scripts {
             let mut commands = Vec::new();
             for command in &script.commands {
-                let place = || (script.name.clone(), command.line);
+                let place = || (script.file.clone(), command.line);
                 commands.push(match &command.kind {
                     Kind::Rollback if dialect.begin.is_empty() => {
                         let (file, line) = place();
@@ -148,11 +148,11 @@ impl BoundScripts {
         parameters: Box<[Slot]>,
         place: impl Fn() -> (String, u32),
     ) -> Result<Bound, BindError> {
+        let (file, line) = place();
         let Ok(number) = u16::try_from(self.statements.len()) else {
-            let (file, line) = place();
             return Err(BindError::TooMany { file, line });
         };
-        self.statements.push(statement);
+        self.statements.push(statement.at(&format!("{file}:{line}")));
         Ok(Bound::Statement { id: StatementId(number), parameters })
     }
 }

@@ -499,6 +499,10 @@ impl Client for ScriptClient {
         self.react(failure)
     }
 
+    fn place(&self) -> Option<Box<str>> {
+        (self.shared.options.language == Language::Workload).then(|| self.place_of_command().into())
+    }
+
     fn gave_up(&mut self) -> Option<String> {
         self.gave_up.take()
     }

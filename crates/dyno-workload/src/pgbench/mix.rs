@@ -65,8 +65,12 @@ mod tests {
 
     #[test]
     fn a_deck_has_each_as_often_as_its_weight_in_any_order() {
-        let script =
-            |weight| WeightedScript::new(Script { name: String::new(), commands: Vec::new() }, weight);
+        let script = |weight| {
+            WeightedScript::new(
+                Script { name: String::new(), file: String::new(), commands: Vec::new() },
+                weight,
+            )
+        };
         let scripts = [script(5), script(0), script(3)];
         let (mut deck, mut random) = (Deck::default(), Prng::seed(3));
         let mut rounds: Vec<Vec<usize>> =

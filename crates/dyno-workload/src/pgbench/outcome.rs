@@ -202,11 +202,18 @@ impl ScriptClient {
     /// The client's end at the command that it stands at.
     #[cold]
     pub(super) fn aborted(&self, why: &str) -> Aborted {
+        Aborted { why: format!("{}: {why}", self.place_of_command()) }
+    }
+
+    /// File and line of the command that it stands at.
+    pub(super) fn place_of_command(&self) -> String {
         let Some(WeightedScript { script, .. }) = self.shared.scripts.get(self.script) else {
-            return Aborted { why: why.to_owned() };
+            return String::new();
         };
-        let line = script.commands.get(self.command).map(|command| format!(":{}", command.line));
-        Aborted { why: format!("{}{}: {why}", script.name, line.unwrap_or_default()) }
+        match script.commands.get(self.command) {
+            Some(command) => format!("{}:{}", script.file, command.line),
+            None => script.file.clone(),
+        }
     }
 
     /// The answer to a query is not what the script wants.

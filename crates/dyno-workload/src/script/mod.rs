@@ -54,6 +54,8 @@ pub enum Language {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Script {
     pub name: String,
+    /// Where it is written.
+    pub file: String,
     /// In the script's order, one for each of pgbench's: their indices appear in messages and in `-r`.
     pub commands: Vec<Command>,
 }

@@ -60,7 +60,7 @@ pub(super) fn parse_in(
         return Err(ScriptError(format!("empty command list for script \"{name}\"")));
     }
     link(name, &mut commands)?;
-    Ok(Script { name: name.to_owned(), commands })
+    Ok(Script { name: name.to_owned(), file: name.to_owned(), commands })
 }
 
 pub(super) fn too_many(text: &str) -> ScriptError {

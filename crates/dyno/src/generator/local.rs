@@ -279,9 +279,15 @@ impl LoadError {
     fn of(error: &SessionError, tables: TableOwner) -> Self {
         let cause = error.server_error().and_then(Cause::of);
         let effect = match error {
-            SessionError::Server(server) if !server.ends_session() => Effect::Statement,
+            SessionError::Server(server) | SessionError::At { said: server, .. }
+                if !server.ends_session() =>
+            {
+                Effect::Statement
+            }
             // A server that closes a session because of what came over it is still there.
-            SessionError::Server(_) if cause != Some(Cause::StatementTooLarge) => Effect::SessionEnded,
+            SessionError::Server(_) | SessionError::At { .. } if cause != Some(Cause::StatementTooLarge) => {
+                Effect::SessionEnded
+            }
             SessionError::Io { .. } | SessionError::Link(_) | SessionError::Closed => Effect::ConnectionLost,
             _ => Effect::Other,
         };

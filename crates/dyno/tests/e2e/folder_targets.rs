@@ -2,9 +2,10 @@
 
 use std::fs;
 
-use dyno_test_servers::{ClickHouse, ClickHouseKind, duckdb_library};
+use dyno_test_servers::{ClickHouse, ClickHouseKind, MysqlProduct, duckdb_library};
 
-use crate::home::Home;
+use crate::home::{Ended, Home};
+use crate::mysql::{database, shared};
 use crate::sqlite::{shell, target};
 
 const LOAD: [&str; 7] = ["--json", "--warm-up", "0s", "--clients", "1", "--transactions", "3"];
@@ -110,4 +111,44 @@ fn a_table_of_somebody_else_stays_in_whatever_case_its_name_is() {
     }
     let left = "SELECT group_concat(name, ' ') FROM (SELECT name FROM sqlite_schema ORDER BY name)";
     assert_eq!(shell(&home, "theirs.db", left).unwrap(), "Pgbench_Accounts SBTEST1");
+}
+
+/// Accounts between which a transaction moves something.
+const BANK: &str = r#"about = "x"
+[options.accounts]
+about = "accounts"
+default = 20
+
+[[tables]]
+name = "acc"
+rows = ":accounts"
+key = ["id"]
+columns = [
+  { name = "id", type = "integer", identity = true },
+  { name = "v", type = "integer", value = "0" },
+]
+
+[[transactions]]
+name = "transfer"
+"#;
+
+fn run(home: &Home, target: &str, transfer: &str) -> Ended {
+    let own = folder(home, &[("workload.toml", BANK), ("transfer.sql", transfer)]);
+    home.dyno(&[&["run", &own, "--target", target], &LOAD[1..]].concat())
+}
+
+#[test]
+fn an_error_has_the_file_and_the_line_of_its_statement() {
+    let test = |home: &Home, target: &str| {
+        let wrong = "\\set id random(1, :accounts)\nUPDATE acc SET v = :id WHERE no_such_column = :id;\n";
+        let ended = run(home, target, wrong);
+        let said = format!("{}{}", ended.out, ended.err);
+        assert!(said.contains("transfer.sql:2: "), "{target}: {said}");
+        let division = "SELECT 1;\n\\set wrong 1 / 0\n";
+        run(home, target, division).expect(2).says(&["transfer.sql:2: \\set: division by zero"]);
+    };
+    on_each(test);
+    if let Some(server) = shared(MysqlProduct::MariaDb) {
+        test(&Home::new(), &database(&server, "errors_of_folders"));
+    }
 }
