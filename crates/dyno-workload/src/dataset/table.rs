@@ -288,7 +288,7 @@ impl ForeignKey {
 
     /// Counts the rows of a table that refer to none: of numbers from 1 on none, if every row to the last is there and no
     /// other number is.
-    fn unresolved(&self, name: &str) -> String {
+    pub(crate) fn unresolved(&self, name: &str) -> String {
         let Self { columns, table, key, rows } = self;
         match rows {
             Some(rows) => format!(

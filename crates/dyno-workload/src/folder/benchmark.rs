@@ -11,18 +11,18 @@ use dyno_target::product::{Dialect, ForeignKeys};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Folder;
 use super::adopt::ends_differ;
 use super::load::{FolderLoad, nothing_to_draw, series};
 use super::options::{FIT_SAMPLE, Values, as_json, shown};
 use super::rows::{Failed, FolderRows};
 use super::tables::{TableIndex, context};
 use super::transactions::last_of;
+use super::{Folder, Mistake};
 use crate::benchmark::{Benchmark, BenchmarkError, DataSize, Dataset, Progress, Series, Site, dialect};
 use crate::dataset::rows::{Form, RowRange};
 use crate::dataset::{
-    NotReady, PROBES, Part, Preparation, SizeError, State, StateError, count_rows, disk, numbers,
-    rows_missing, state_of_recipes,
+    self, NotReady, PROBES, Part, Preparation, PrepareError, SizeError, State, StateError, count_rows, disk,
+    numbers, rows_missing, state_of_recipes,
 };
 use crate::script::Numbers;
 
@@ -335,9 +335,46 @@ impl FolderBenchmark {
             false => preparation.append(connection, site.open, rows, progress),
         };
         match failed.get() {
-            Some(why) => Err(wrong(format!("a value of {why}; the tables are not complete"))),
-            None => Ok(made?),
+            Some((_, why)) => Err(wrong(format!("a value of {why}; the tables are not complete"))),
+            None => {
+                Ok(made.map_err(|error| match self.unresolved(connection, &preparation.tables, &error) {
+                    Some(mistake) => wrong(format!("{}/{mistake}; the tables are not complete", folder.name)),
+                    None => error.into(),
+                })?)
+            }
         }
+    }
+
+    /// The mistake of a file whose rows are all there and lead to no row of another table, where that is the error.
+    fn unresolved(
+        &self,
+        connection: &mut Connection,
+        tables: &[dataset::Table],
+        error: &PrepareError,
+    ) -> Option<Mistake> {
+        let is_indexes = error.refusal().is_some_and(|(step, _)| step == "indexes");
+        if !is_indexes && !matches!(error, PrepareError::Unresolved { .. }) {
+            return None;
+        }
+        let mut number = |sql: &str| numbers::<u64, 1>(connection, sql).ok().map(|[number]| number);
+        let count = |table: &str| format!("SELECT COUNT(*) FROM {table}");
+        for table in tables {
+            for (key, own) in table.foreign_keys.iter().zip(&self.folder.table(&table.name)?.foreign_keys) {
+                let broken = number(&key.unresolved(&table.name))?;
+                let parent = tables.iter().find(|parent| parent.name == key.table)?;
+                if broken > 0
+                    && number(&count(&table.name))? == table.rows
+                    && number(&count(&parent.name))? == parent.rows
+                {
+                    let broken =
+                        if broken == 1 { "a row".to_owned() } else { format!("{} rows", grouped(broken)) };
+                    let of_columns = format!("{broken} whose {} no row of {} has", key.columns, parent.name);
+                    let what = format!("{} has {of_columns}", table.name);
+                    return Some(self.folder.mistake(self.folder.table(&table.name)?, &own.columns[0], what));
+                }
+            }
+        }
+        None
     }
 }
 
@@ -453,7 +490,9 @@ impl Benchmark for FolderBenchmark {
             site.free_disk_bytes_without(connection, Names::These(&names)).unwrap_or(site.free_disk_bytes);
         disk::check(format!("the data of {}", folder.name), self.bytes(&values)?, free, |_| None)
             .map_err(SizeError::from)?;
-        let sizes = self.rows(&values)?.into_iter().map(|rows| (rows, 0)).collect();
+        let rows = self.rows(&values)?;
+        folder.check_rows(&values, &rows).map_err(|mistake| wrong(format!("{}/{mistake}", folder.name)))?;
+        let sizes = rows.into_iter().map(|rows| (rows, 0)).collect();
         self.make(connection, site, (&values, sizes), true, progress)
     }
 

@@ -42,6 +42,13 @@ impl From<Mistake> for Mistakes {
     }
 }
 
+/// Line and column of a place in a text.
+pub(super) fn place_of(text: &str, at: usize) -> (usize, usize) {
+    let before = text.get(..at).unwrap_or_default();
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    (before.matches('\n').count() + 1, column)
+}
+
 /// Collects mistakes in the text of a file.
 #[derive(Debug)]
 pub(super) struct Notes<'a> {
@@ -53,14 +60,8 @@ pub(super) struct Notes<'a> {
 impl Notes<'_> {
     /// Notes a mistake at a place of the text.
     pub(super) fn at(&mut self, span: Range<usize>, what: impl Into<String>) {
-        let before = self.text.get(..span.start).unwrap_or_default();
-        let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        self.found.push(Mistake {
-            file: self.file.to_owned(),
-            place: Some((line, column)),
-            what: what.into(),
-        });
+        let place = Some(place_of(self.text, span.start));
+        self.found.push(Mistake { file: self.file.to_owned(), place, what: what.into() });
     }
 
     /// Notes that there is nothing of this name; `known` are those that there are.

@@ -13,6 +13,7 @@ mod mistake;
 mod options;
 mod read;
 mod rows;
+mod sample;
 mod shown;
 mod tables;
 mod transactions;

@@ -10,8 +10,8 @@ use super::tables::{Column, Table};
 use crate::dataset::{Kind, RowWriter, Rows};
 use crate::script::{RowContext, Slot, Value};
 
-/// Why a value could not be had, of the first that could not.
-pub(super) type Failed = Arc<OnceLock<String>>;
+/// Why a value could not be had, of the first that could not, with the place of its expression.
+pub(super) type Failed = Arc<OnceLock<(usize, String)>>;
 
 /// Makes the rows of a table.
 #[derive(Debug)]
@@ -37,8 +37,8 @@ impl Rows for FolderRows {
         for column in &self.table.columns {
             if let Err(why) = self.put(column, number, row) {
                 // The row has a place all the same: what goes wrong is told when the step has ended.
-                let _ =
-                    self.failed.set(format!("{}.{} of row {number}: {why}", self.table.name, column.name));
+                let why = format!("{}.{} of row {number}: {why}", self.table.name, column.name);
+                let _ = self.failed.set((column.at, why));
                 row.null();
             }
         }
@@ -196,7 +196,7 @@ mod tests {
         let mut out = Vec::with_capacity(100_000);
         RowRange { rows, next: 1, last: 1 }.fill(Form::Lines, &mut out);
         match failed.get() {
-            Some(why) => Err(why.clone()),
+            Some((_, why)) => Err(why.clone()),
             None => Ok(String::from_utf8(out).unwrap()),
         }
     }

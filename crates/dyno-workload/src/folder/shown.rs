@@ -8,10 +8,8 @@ use dyno_target::usual_dialects;
 
 use super::benchmark::{defines, rows_of};
 use super::options::shown;
-use super::rows::Failed;
 use super::tables::context;
 use super::{Folder, Mistake, Mistakes};
-use crate::dataset::rows::{Form, RowRange};
 use crate::script::Protocol;
 
 /// What `fit` stands for where no machine is known.
@@ -28,6 +26,7 @@ pub fn check(name: &str, files: &BTreeMap<String, String>) -> Result<String, Mis
     let failed = |why: String| Mistakes::from(Mistake::of_file(super::FILE, why));
     let values = folder.options.values(&folder.names, &serde_json::Map::new(), FIT).map_err(failed)?;
     let rows = rows_of(folder, &values).map_err(failed)?;
+    folder.check_rows(&values, &rows)?;
     let mut text = String::new();
     for (option, value) in folder.options.iter().zip(&values) {
         let suits = if option.default == "fit" { ", here; else what suits the machine" } else { "" };
@@ -56,15 +55,9 @@ pub fn check(name: &str, files: &BTreeMap<String, String>) -> Result<String, Mis
         }
     }
     for (table, count) in folder.tables.iter().zip(&rows) {
-        let mut lines = Vec::with_capacity(table.row_bytes_max * (ROWS as usize + 1));
-        let why = Failed::default();
-        let rows = folder.rows_of(table, &values, &why);
-        RowRange { rows, next: 1, last: ROWS.min(*count) }.fill(Form::Lines, &mut lines);
-        if let Some(why) = why.get() {
-            return Err(failed(format!("a value of {why}")));
-        }
         let _ = writeln!(text, "\n{} ({} rows)", table.name, grouped(*count));
-        String::from_utf8_lossy(&lines).lines().for_each(|line| _ = writeln!(text, "  {line}"));
+        let first = folder.rows(table, &values, 1..=ROWS.min(*count))?;
+        first.iter().for_each(|(_, row)| _ = writeln!(text, "  {}", row.join("\t")));
     }
     Ok(text)
 }

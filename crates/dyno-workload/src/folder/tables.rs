@@ -97,6 +97,8 @@ pub(super) struct Column {
     /// Where this is true, it has 32 bits.
     integer_if: Option<Program>,
     pub program: Program,
+    /// Where its expression stands in the file.
+    pub at: usize,
     pub seed: u64,
     /// The variable of a column that others read.
     pub slot: Option<Slot>,
@@ -412,6 +414,7 @@ impl Table {
             let knows = |slot| {
                 slot == row || options.place(slot).is_some() || slots.iter().any(|(other, _)| *other == slot)
             };
+            let at = text.as_ref().map_or(0, |(_, span)| span.start);
             let program = text.and_then(|(text, span)| {
                 if *identity && text.trim() != ":row" {
                     notes.at(span.clone(), "the value of an identity is `:row`");
@@ -439,6 +442,7 @@ impl Table {
                     null: *null,
                     integer_if,
                     program,
+                    at,
                     seed: column_seed(seed, file.name.get_ref(), own),
                     slot: None,
                 });
@@ -473,10 +477,11 @@ impl Table {
         let wrong = |why: String| format!("the rows of {} cannot be computed: {why}", self.name);
         let rows = match value.map_err(|error| wrong(error.to_string()))? {
             Value::Integer(rows) => u64::try_from(rows).ok(),
-            Value::Double(rows) if rows >= 0.0 => Some(rows as u64),
+            Value::Double(rows) if rows >= 0.0 && rows.fract() == 0.0 => Some(rows as u64),
             _ => None,
         };
-        let rows = rows.ok_or_else(|| wrong("they are no number from 0 on".to_owned()))?;
+        let whole = "they are a whole number from 0 on, which int(…) makes of any other";
+        let rows = rows.ok_or_else(|| wrong(whole.to_owned()))?;
         let most = match self.columns.first().map(|column| column.kind) {
             Some(Kind::Number | Kind::Integer) if self.is_numbered => i32::MAX as u64,
             _ => ROWS_MAX,
@@ -566,14 +571,11 @@ impl Table {
         let indexes = own.chain(of_keys).collect();
         let foreign_key = |Reference { columns, table }: &Reference| {
             let parent = &tables[*table];
-            let is_numbered = parent.is_numbered
-                && parent.key.len() == 1
-                && parent.key.first() == parent.columns.first().map(|it| &it.name);
             ForeignKey {
                 columns: columns.join(", ").into(),
                 table: Cow::Owned(parent.name.clone()),
                 key: parent.key.join(", ").into(),
-                rows: is_numbered.then(|| all.get(*table).copied()).flatten(),
+                rows: parent.is_key_its_number().then(|| all.get(*table).copied()).flatten(),
             }
         };
         dataset::Table {
@@ -585,6 +587,25 @@ impl Table {
             fill_percent: self.fill_percent,
             ..dataset::Table::new(self.name.clone(), self.columns_made(dialect.nullable))
         }
+    }
+
+    /// Whether its key is the number of the row.
+    pub(super) fn is_key_its_number(&self) -> bool {
+        self.is_numbered && self.key.len() == 1 && self.key.first() == self.columns.first().map(|it| &it.name)
+    }
+
+    /// The columns by which no two rows may be the same.
+    pub(super) fn unique(&self) -> impl Iterator<Item = &[String]> {
+        let indexes = self
+            .indexes
+            .iter()
+            .filter(|index| index.unique && index.when.is_none())
+            .map(|index| &index.columns);
+        [&self.key].into_iter().chain(indexes).map(Vec::as_slice).filter(|columns| !columns.is_empty())
+    }
+
+    pub(super) fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| column.name == name)
     }
 
     fn index_name(&self, dialect: &Dialect, columns: &[String]) -> String {

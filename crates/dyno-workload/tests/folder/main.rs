@@ -7,4 +7,5 @@ mod database;
 mod example;
 mod mistakes;
 mod orders;
+mod rows;
 mod shop;

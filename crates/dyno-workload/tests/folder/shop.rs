@@ -338,7 +338,7 @@ fn a_value_that_does_not_fit_is_told_with_its_row() {
     let files = [
         (
             "workload.toml",
-            "about = \"x\"\n[[tables]]\nname = \"t\"\nrows = 9\ncolumns = [{ name = \"a\", type = \"varchar(3)\", value = \"5 * :row * 100\" }]\n[[transactions]]\nname = \"read\"\n",
+            "about = \"x\"\n[[tables]]\nname = \"t\"\nrows = 100000\ncolumns = [{ name = \"a\", type = \"varchar(3)\", value = \"case when :row = 77777 then 1000 else 1 end\" }]\n[[transactions]]\nname = \"read\"\n",
         ),
         ("read.sql", "SELECT 1 FROM t;\n"),
     ];
@@ -357,6 +357,6 @@ fn a_value_that_does_not_fit_is_told_with_its_row() {
         .to_string();
     assert_eq!(
         failed,
-        "a value of t.a of row 2: `1000` is longer than 3 letters; the tables are not complete"
+        "a value of t.a of row 77777: `1000` is longer than 3 letters; the tables are not complete"
     );
 }
