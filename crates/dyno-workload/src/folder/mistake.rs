@@ -72,13 +72,18 @@ impl Notes<'_> {
         name: &str,
         known: impl Iterator<Item = &'k str>,
     ) {
-        let known: Vec<&str> = known.collect();
-        let instead = match (nearest(name, known.iter().copied()), known.as_slice()) {
-            (Some(nearest), _) => format!("; did you mean `{nearest}`?"),
-            (None, []) => String::new(),
-            (None, known) => format!("; there are `{}`", known.join("`, `")),
-        };
+        let instead = instead_of(name, known);
         self.at(span, format!("there is no {what} `{name}`{instead}"));
+    }
+}
+
+/// What was meant by a name that there is not, or all that there are.
+pub(super) fn instead_of<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> String {
+    let known: Vec<&str> = known.collect();
+    match (nearest(name, known.iter().copied()), known.as_slice()) {
+        (Some(nearest), _) => format!("; did you mean `{nearest}`?"),
+        (None, []) => String::new(),
+        (None, known) => format!("; there are `{}`", known.join("`, `")),
     }
 }
 
@@ -91,9 +96,52 @@ pub(super) fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> O
         .map(|(_, known)| known)
 }
 
-/// The name that was meant where serde says: unknown field `colums`, expected one of `columns`, ….
-pub(super) fn nearest_in_message(message: &str) -> Option<&str> {
+/// What a parser of TOML says, for whoever writes a file.
+pub(super) fn in_words(message: &str) -> String {
+    let message = message.trim_end();
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    let (unknown, known) = quoted.split_first()?;
-    nearest(unknown, known.iter().copied()).filter(|_| message.starts_with("unknown field"))
+    let of_type = ["invalid type: ", "invalid value: ", "invalid length "];
+    let of_type = of_type.into_iter().find_map(|beginning| message.strip_prefix(beginning));
+    match (quoted.as_slice(), of_type.and_then(|types| types.split_once(", expected "))) {
+        ([name], _) if message.starts_with("missing field") => format!("the key `{name}` is missing"),
+        ([name, known @ ..], _) if message.starts_with("unknown field") => {
+            format!("there is no key `{name}` here{}", instead_of(name, known.iter().copied()))
+        }
+        (_, Some((found, wanted))) => {
+            format!("{} has to stand here, and not {}", wanted_in_words(wanted), found_in_words(found))
+        }
+        _ if message.starts_with("string values must be quoted") => {
+            "a text stands in quotes, and a number, true or false without".to_owned()
+        }
+        _ => message.to_owned(),
+    }
+}
+
+fn wanted_in_words(wanted: &str) -> String {
+    match wanted {
+        "a string" => "a text in quotes",
+        "a boolean" => "true or false",
+        "u32" => "a whole number from 0 to 4294967295",
+        "u64" | "usize" => "a whole number from 0 on",
+        "i64" => "a whole number",
+        "f64" => "a number",
+        "a sequence" => "a list in square brackets",
+        "an array of length 2" => "a list of two texts in square brackets",
+        "a map" => "a table of keys: { key = value }",
+        wanted if wanted.starts_with("struct ") => "a table of keys: { key = value }",
+        wanted => wanted,
+    }
+    .to_owned()
+}
+
+fn found_in_words(found: &str) -> String {
+    let value = found.trim_start_matches(|letter: char| letter != '`' && letter != '"').trim_matches('`');
+    match found.split(' ').next() {
+        Some("integer" | "floating") => format!("the number {value}"),
+        Some("string") => format!("the text {value}"),
+        Some("boolean") => value.to_owned(),
+        Some("sequence") => "a list".to_owned(),
+        Some("map") => "a table of keys".to_owned(),
+        _ => format!("a list of {found}"),
+    }
 }

@@ -35,7 +35,7 @@ pub use read::{Named, named, read};
 pub use shown::check;
 
 use self::checks::FolderCheck;
-use self::mistake::{Notes, nearest_in_message};
+use self::mistake::{Notes, in_words};
 use self::options::Options;
 use self::tables::{ROW, Table};
 use self::transactions::{Mix, Transaction};
@@ -182,9 +182,7 @@ impl Folder {
 pub(super) fn parse(text: &str) -> Result<WorkloadFile, Mistakes> {
     toml::from_str(text).map_err(|error| {
         let mut notes = Notes { file: FILE, text, found: Vec::new() };
-        let message = error.message().trim_end();
-        let meant = nearest_in_message(message).map(|name| format!("; did you mean `{name}`?"));
-        notes.at(error.span().unwrap_or_default(), format!("{message}{}", meant.unwrap_or_default()));
+        notes.at(error.span().unwrap_or_default(), in_words(error.message()));
         Mistakes(notes.found)
     })
 }

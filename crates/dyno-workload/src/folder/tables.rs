@@ -9,7 +9,7 @@ use dyno_target::product::Dialect;
 use toml::Spanned;
 
 use super::file::{BeforeLoad, ColumnFile, ForeignKeyFile, IndexFile, TableFile};
-use super::mistake::Notes;
+use super::mistake::{Notes, nearest};
 use super::options::{Options, Values, inside, text_of};
 use super::{COLUMNS_MAX, ROWS_MAX};
 use crate::dataset::{self, ForeignKey, Index, Key, Kind, column};
@@ -208,7 +208,11 @@ pub(super) fn compile(
     let program = match script::compile(text, names) {
         Ok(program) => program,
         Err(error) => {
-            notes.at(inside(&span, error.offset), format!("{error} in the expression `{text}`"));
+            let meant = error.more.as_deref().and_then(|name| nearest(name, script::functions()));
+            let meant = meant.filter(|meant| error.more.as_deref() != Some(meant));
+            let meant = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+            let what = format!("{} in the expression `{text}`{meant}", error.in_words(text));
+            notes.at(inside(&span, error.offset), what);
             return None;
         }
     };
@@ -265,8 +269,7 @@ fn kind_of(text: &str) -> Result<Kind, String> {
                 "date",
                 "timestamp",
             ];
-            let meant =
-                super::mistake::nearest(word, KNOWN.into_iter()).map(|it| format!("; did you mean `{it}`?"));
+            let meant = nearest(word, KNOWN.into_iter()).map(|it| format!("; did you mean `{it}`?"));
             return Err(format!(
                 "`{text}` is no type: there are {}{}",
                 KNOWN.join(", "),

@@ -334,7 +334,7 @@ fn effects(
                     Err(error) => {
                         notes.at(
                             inside(&number.span(), error.offset),
-                            format!("{error} in the expression `{text}`"),
+                            format!("{} in the expression `{text}`", error.in_words(&text)),
                         );
                         break;
                     }

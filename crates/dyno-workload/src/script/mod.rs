@@ -26,6 +26,7 @@ mod variables;
 pub use counters::{Counters, Numbers};
 pub use dyno_results::spec::Protocol;
 pub use error::{EvaluateError, ScriptError};
+pub(crate) use expression::functions;
 pub use expression::{Context, ExpressionError, Program, compile};
 pub use names::{Names, Slot};
 pub use operand::{Operand, Quote, SleepUnit, shell_command, sleep_us};

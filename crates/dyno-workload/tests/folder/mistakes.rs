@@ -91,6 +91,10 @@ fn mistakes_in_the_file_are_told_with_their_places() {
         ("weights = {", "weight = {"),
         ("weights = { read = 9", "weights = { read = -9"),
         ("none = ", "non = "),
+        ("usual = [\"read\"]", "usual = \"read\""),
+        ("key = [\"id\"]", "key = { id = true }"),
+        ("about = \"x\"", "about = \"x\"\nseed = 1.5"),
+        ("none = \"", "equal = [\"SELECT 1\"]\nunchanged = \""),
         // Options.
         ("[options.rows]", "[options.Rows]"),
         ("[options.rows]", "[options.row]"),

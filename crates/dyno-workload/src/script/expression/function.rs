@@ -1,5 +1,6 @@
 //! The functions of the language; operators are functions too.
 
+use super::OTHER_ARGUMENTS;
 use super::text::TextFunction;
 use crate::script::Language;
 
@@ -152,8 +153,23 @@ const OF_WORKLOADS: &[Named] = &[
 impl Named {
     /// The function of this name, in whatever case.
     pub(super) fn find(name: &[u8], language: Language) -> Option<&'static Named> {
+        Self::all(language).find(|named| named.name.as_bytes().eq_ignore_ascii_case(name))
+    }
+
+    pub(super) fn all(language: Language) -> impl Iterator<Item = &'static Named> {
         let more = if language == Language::Workload { OF_WORKLOADS } else { &[] };
-        NAMED.iter().chain(more).find(|named| named.name.as_bytes().eq_ignore_ascii_case(name))
+        NAMED.iter().chain(more)
+    }
+
+    /// How many arguments it takes, in words.
+    pub(super) fn takes(&self) -> String {
+        match self.arity {
+            Arity::Exactly(1) => "1 argument".to_owned(),
+            Arity::Exactly(count) => format!("{count} arguments"),
+            Arity::AtLeastOne => "1 argument and more".to_owned(),
+            Arity::AtLeastTwo => "2 arguments and more".to_owned(),
+            Arity::Seeded(count) => format!("{count} or {} arguments", count + 1),
+        }
     }
 
     /// What is wrong with so many arguments.
@@ -165,7 +181,7 @@ impl Named {
             Arity::AtLeastTwo if count > 1 => None,
             Arity::AtLeastOne => Some("at least one argument expected"),
             Arity::AtLeastTwo => Some("at least two arguments expected"),
-            _ => Some("unexpected number of arguments"),
+            _ => Some(OTHER_ARGUMENTS),
         }
     }
 

@@ -1,11 +1,11 @@
 //! Parses expressions by precedence climbing, and compiles them as it goes. An error is found at the first token that
 //! cannot follow what stands before it, as by pgbench, and no token is taken beyond that one.
 
-use super::ExpressionError;
 use super::function::{Binary, Function, Integer, Lazy, Named, Number, Unary};
 use super::program::{ARGUMENTS_MAX, Addition, Operation, Program};
 use super::text::TextFunction;
 use super::token::{Lexer, Operator, Precedence, Token};
+use super::{ExpressionError, SYNTAX, UNKNOWN_FUNCTION};
 use crate::script::{Language, Names, Value};
 
 /// How deeply an expression may be nested: the parser calls itself, and must not end the program.
@@ -197,7 +197,7 @@ impl<'a> Parser<'_, '_, 'a> {
 
     fn function(&mut self, name: &[u8]) -> Result<(), ExpressionError> {
         let Some(named) = Named::find(name, self.lexer.language) else {
-            return Err(self.lexer.error("unexpected function name", Some(name)));
+            return Err(self.lexer.error(UNKNOWN_FUNCTION, Some(name)));
         };
         let open = self.lexer.next()?;
         self.expect(open, Token::Open)?;
@@ -377,6 +377,6 @@ impl<'a> Parser<'_, '_, 'a> {
     }
 
     fn syntax_error(&self) -> ExpressionError {
-        self.lexer.error("syntax error", None)
+        self.lexer.error(SYNTAX, None)
     }
 }
