@@ -22,7 +22,7 @@ use crate::script::{
     Command, Counters, ExpressionError, Kind, Language, Names, Numbers, Protocol, Script, ScriptError, Sql,
     Undefined, Variables, changing_name, compile, parse_with_text, quoted_variable, undefined,
 };
-use crate::statements::statements;
+use crate::statements::{statements, unclosed};
 
 /// A script that was read from a file.
 #[derive(Debug, Clone)]
@@ -70,6 +70,8 @@ pub enum SqlScriptError {
          out the colon"
     )]
     InQuotes { file: String, line: u32, name: String },
+    #[error("{file}:{line}: {what} begins here and does not end")]
+    Unclosed { file: String, line: u32, what: &'static str },
     #[error("{file}:{line}: \\startpipeline is of PostgreSQL's protocol, which this target does not speak")]
     Pipeline { file: String, line: u32 },
 }
@@ -94,6 +96,17 @@ fn parameter_as_name(script: &Script, names: &Names) -> Option<(String, u32)> {
         let (at, name) = *names_by_variables(&text, Syntax::ANY).first()?;
         let further = text[..at].matches('\n').count() as u32;
         Some((name.to_owned(), command.line.saturating_add(further)))
+    })
+}
+
+/// The first text or comment of a script without its end, and its line.
+fn unclosed_in(script: &Script, names: &Names) -> Option<(&'static str, u32)> {
+    script.commands.iter().find_map(|command| {
+        let Kind::Sql(sql) = &command.kind else { return None };
+        let text = sql.written(names, &Variables::default());
+        let (at, what) = unclosed(&text)?;
+        let further = text[..at].matches('\n').count() as u32;
+        Some((what, command.line.saturating_add(further)))
     })
 }
 
@@ -166,6 +179,9 @@ impl SqlScript {
     pub fn check(&self, protocol: Protocol, is_as_pgbench: bool) -> Result<(), SqlScriptError> {
         let parsed = self.parsed(Protocol::Simple);
         let (script, names) = parsed.map_err(|error| SqlScriptError::Script(self.name.clone(), error))?;
+        if let Some((what, line)) = unclosed_in(&script, &names) {
+            return Err(SqlScriptError::Unclosed { file: self.name.clone(), line, what });
+        }
         if !is_as_pgbench {
             return self.check_bound(&script, &names);
         }

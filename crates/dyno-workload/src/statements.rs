@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use dyno_engine::request::QueryKind;
-use dyno_results::sql_text::{Piece, Syntax, behind_comments, is_hint, pieces, readable_pieces};
+use dyno_results::sql_text::{Piece, Syntax, behind_comments, is_hint, never_ends, pieces, readable_pieces};
 
 /// Words with which statements begin that read.
 const READ: [&str; 12] = [
@@ -55,6 +55,23 @@ pub(crate) fn quoted(text: &str) -> Vec<Range<usize>> {
     });
     let is_one = |piece| matches!(piece, Piece::Quoted | Piece::Comment);
     places.filter_map(|(piece, place)| is_one(piece).then_some(place)).collect()
+}
+
+/// Where something begins that does not end however quotes are read, and what it is.
+pub(crate) fn unclosed(text: &str) -> Option<(usize, &'static str)> {
+    let last = |syntax| {
+        let pieces = readable_pieces(text, syntax);
+        let (piece, last) = *pieces.last()?;
+        let is_open_comment = piece == Piece::Comment && last.starts_with("/*") && !last.ends_with("*/");
+        let what = match never_ends(&pieces) {
+            true => Some("a text in quotes"),
+            false => is_open_comment.then_some("a comment"),
+        };
+        Some((text.len() - last.len(), what?))
+    };
+    last(Syntax::MYSQL)?;
+    last(Syntax::POSTGRESQL)?;
+    last(Syntax::ANY)
 }
 
 /// The statements of a text, each without the comments before it.

@@ -10,7 +10,7 @@ use super::file::CheckFile;
 use super::mistake::Notes;
 use super::transactions::{Mix, Transaction};
 use crate::dataset::Verdict;
-use crate::statements::{kind, statements};
+use crate::statements::{kind, statements, unclosed};
 use dyno_engine::request::QueryKind;
 
 /// Numbers are compared in units of so many places behind the point: what a product keeps as a binary fraction differs beyond.
@@ -68,6 +68,11 @@ impl FolderCheck {
             notes.at(file.about.span(), "`growth` is for `equal`");
         }
         for sql in query.texts() {
+            if let Some((at, what)) = unclosed(sql) {
+                let begun = sql.get(at..).unwrap_or_default();
+                notes.at(file.about.span(), format!("{what} does not end in the query of a check: {begun}"));
+                continue;
+            }
             if !is_query(sql) {
                 notes.at(
                     file.about.span(),

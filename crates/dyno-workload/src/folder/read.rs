@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
-use super::mistake::{Mistake, Mistakes, Notes};
+use super::mistake::{Mistake, Mistakes, Notes, instead_of};
 use super::transactions::{script_of, variant_names};
-use super::{FILE, FILE_BYTES_MAX, TRANSACTIONS_MAX, parse};
+use super::{DIALECTS, FILE, FILE_BYTES_MAX, TRANSACTIONS_MAX, parse};
 
 /// A workload's name that is a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +61,7 @@ pub fn read(folder: &Path) -> Result<BTreeMap<String, String>, Mistakes> {
     let file = parse(&text)?;
     let mut notes = Notes { file: FILE, text: &text, found: Vec::new() };
     let mut files = BTreeMap::new();
+    let scripts: Vec<String> = file.transactions.iter().map(|transaction| script_of(transaction).0).collect();
     for transaction in file.transactions.iter().take(TRANSACTIONS_MAX) {
         let (script, span) = script_of(transaction);
         match read_within(folder, &script) {
@@ -79,12 +80,37 @@ pub fn read(folder: &Path) -> Result<BTreeMap<String, String>, Mistakes> {
                 Err(why) => notes.at(span.clone(), why),
             }
         }
+        for (stranger, dialect) in of_no_dialect(folder, &script) {
+            if !scripts.contains(&stranger) {
+                let instead = instead_of(&dialect, DIALECTS.into_iter());
+                notes.at(
+                    span.clone(),
+                    format!("nothing reads `{stranger}`: there is no dialect `{dialect}`{instead}"),
+                );
+            }
+        }
     }
     if !notes.found.is_empty() {
         return Err(Mistakes(notes.found));
     }
     files.insert(FILE.to_owned(), text);
     Ok(files)
+}
+
+/// Files that are called as if a dialect had a script of its own, and there is no such dialect, which is what follows.
+fn of_no_dialect(folder: &Path, script: &str) -> Vec<(String, String)> {
+    let (within, name) = script.rsplit_once('/').map_or(("", script), |(within, name)| (within, name));
+    let stem = format!("{}.", name.strip_suffix(".sql").unwrap_or(name));
+    let files = std::fs::read_dir(folder.join(within)).into_iter().flatten().flatten();
+    let names = files.filter_map(|file| file.file_name().into_string().ok());
+    let dialects = names.filter_map(|name| {
+        let dialect = name.strip_prefix(&stem)?.strip_suffix(".sql")?.to_owned();
+        let path = if within.is_empty() { name } else { format!("{within}/{name}") };
+        (!DIALECTS.contains(&dialect.as_str())).then_some((path, dialect))
+    });
+    let mut found: Vec<_> = dialects.collect();
+    found.sort_unstable();
+    found
 }
 
 /// The text of a file in the folder; `None` where there is none.

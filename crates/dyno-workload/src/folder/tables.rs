@@ -307,6 +307,14 @@ impl Table {
             columns.iter().map(|column| column.get_ref().clone()).collect()
         };
         let key = names_of(&file.key, notes);
+        for column in file.columns.iter().filter(|column| column.null && key.contains(column.name.get_ref()))
+        {
+            let name = column.name.get_ref();
+            notes.at(
+                column.name.span(),
+                format!("`{name}` is of the key, which is never NULL: leave out `null`"),
+            );
+        }
         let index = |IndexFile { columns, unique, when }: &IndexFile| {
             let when =
                 when.as_ref().and_then(|when| compile(when.get_ref(), when.span(), names, notes, is_option));

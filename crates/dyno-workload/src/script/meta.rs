@@ -2,7 +2,9 @@
 
 use super::expression::{self, Lexer};
 use super::source::Source;
-use super::{Command, Kind, Language, Names, Operand, Program, ScriptError, SleepUnit, names};
+use super::{
+    Command, ExpressionError, Kind, Language, Names, Operand, Program, ScriptError, SleepUnit, names,
+};
 use crate::c_numbers::is_space;
 
 /// A meta-command.
@@ -16,6 +18,9 @@ pub(super) enum Meta {
         line: u32,
     },
 }
+
+/// How a part of a command is read.
+type Parse = fn(Lexer<'_, '_>, &mut Names) -> Result<Program, ExpressionError>;
 
 /// How many words a command may have, with its name.
 const WORDS_MAX: usize = 256;
@@ -146,16 +151,17 @@ impl<'r, 'a> Reader<'r, 'a> {
                 true,
             ));
         };
-        let index = self.part(name, Word { text: index, offset: word.offset + open + 1 })?;
+        let index =
+            self.part(name, Word { text: index, offset: word.offset + open + 1 }, expression::parse_index)?;
         let array = self.names.slot_of_bytes(array);
         self.names.add_array(array);
         Ok(Kind::SetElement { array, index, expression: self.expression(name)? })
     }
 
     /// An expression within a word.
-    fn part(&mut self, name: &[u8], word: Word<'a>) -> Result<Program, ScriptError> {
+    fn part(&mut self, name: &[u8], word: Word<'a>, parse: Parse) -> Result<Program, ScriptError> {
         let mut source = Source::new(word.text);
-        let parsed = expression::parse(Lexer::new(&mut source, self.language), self.names);
+        let parsed = parse(Lexer::new(&mut source, self.language), self.names);
         parsed.map_err(|error| {
             let column = (word.offset + error.offset).saturating_sub(1 + self.start);
             self.error(name, error.message, error.more.as_deref(), Some(column), true)
@@ -167,8 +173,8 @@ impl<'r, 'a> Reader<'r, 'a> {
         match words {
             [variable, from, to] if names::is_valid_name(variable.text) => Ok(Kind::For {
                 slot: self.names.slot_of_bytes(variable.text),
-                from: self.part(name, *from)?,
-                to: self.part(name, *to)?,
+                from: self.part(name, *from, expression::parse)?,
+                to: self.part(name, *to, expression::parse)?,
                 end: 0,
             }),
             _ => Err(self.error(

@@ -22,7 +22,7 @@ pub struct Variables {
 /// How long the texts of an expression may be together: their places are of 32 bits.
 const TEXTS_BYTES_MAX: usize = 256 << 20;
 /// How many elements an array may have.
-const ELEMENTS_MAX: i64 = 1_024;
+pub(super) const ELEMENTS_MAX: i64 = 1_024;
 
 #[derive(Debug, Clone, Default)]
 struct Cell {

@@ -122,6 +122,7 @@ fn mistakes_in_the_file_are_told_with_their_places() {
         ("name = \"name\"", "name = \"id\""),
         ("name = \"name\"", "name = \"rows\""),
         ("varchar(20)", "varchra(20)"),
+        ("type = \"bigint\", value", "type = \"bigint\", null = true, value"),
         ("varchar(20)", "varchar"),
         ("varchar(20)", "varchar(20"),
         ("varchar(20)", "varchar(99999)"),
@@ -184,6 +185,7 @@ fn mistakes_in_the_file_are_told_with_their_places() {
         ("none = ", "unchanged = \"SELECT 1\"\nnone = "),
         ("none = \"SELECT 1", "none = \"DELETE"),
         ("none = \"SELECT 1", "for = [\"wirte\"]\nnone = \"SELECT 1"),
+        ("p.id IS NULL\"", "p.id = 'x\""),
         ("none = \"SELECT 1", "growth = true\nnone = \"SELECT 1"),
         ("default = 100", "default = true"),
         ("default = 100", "default = false\nmin = 3"),
@@ -243,6 +245,11 @@ fn mistakes_in_scripts_are_told_with_their_lines() {
         "\\if 1\nSELECT 1;\n",
         "\\set id next(chidl)\nSELECT :id;\n",
         "\\set id random(1, :chidl.last)\nSELECT :id;\n",
+        "SELECT 1;\nSELECT name\n  FROM parent WHERE name = 'x;\nSELECT 1;\n",
+        "SELECT 1 /* so many;\n",
+        "\\set a[1025] 1\nSELECT 1;\n",
+        "\\set a[1] 1\n\\set x :a[0]\nSELECT :x;\n",
+        "\\set a[1] 1\nSELECT :a[2000];\n",
     ];
     let mut text = String::new();
     for script in scripts.into_iter().chain([&*"SELECT 1;\n".repeat(1001)]) {
@@ -286,7 +293,9 @@ fn nothing_outside_of_the_folder_is_read() {
         [("workload.toml", GOOD.as_bytes()), ("read.sql", READ.as_bytes()), ("write.sql", WRITE.as_bytes())];
     let variants = [&good[..], &[("read.mysql.sql", READ.as_bytes()), ("other.sql", b"SELECT 1;")]].concat();
     assert_eq!(read(&variants, |_| {}), "read: read.mysql.sql read.sql workload.toml write.sql");
-    let mut text = String::new();
+    let stranger =
+        [&good[..], &[("read.oracle.sql", READ.as_bytes()), ("write.postgres.sql", b"SELECT 1;")]].concat();
+    let mut text = format!("files of no dialect\n  {}\n", read(&stranger, |_| {}).replace('\n', "\n  "));
     for script in ["../secret.sql", "/etc/passwd", "/etc/passwd.sql", "sub/../../secret.sql", "write.txt", ""]
     {
         let toml = GOOD.replace("script = \"write.sql\"", &format!("script = \"{script}\""));

@@ -12,7 +12,7 @@ mod token;
 use super::{Language, Names};
 
 use function::Named;
-pub(super) use parser::parse;
+pub(super) use parser::{parse, parse_index};
 pub use program::{Context, Program};
 pub(super) use token::Lexer;
 

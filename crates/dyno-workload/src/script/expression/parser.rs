@@ -6,10 +6,31 @@ use super::program::{ARGUMENTS_MAX, Addition, Operation, Program};
 use super::text::TextFunction;
 use super::token::{Lexer, Operator, Precedence, Token};
 use super::{ExpressionError, SYNTAX, UNKNOWN_FUNCTION};
+use crate::script::variables::ELEMENTS_MAX;
 use crate::script::{Language, Names, Value};
 
 /// How deeply an expression may be nested: the parser calls itself, and must not end the program.
 const DEPTH_MAX: u32 = 600;
+
+/// There is no such element of an array, whatever the variables are.
+const BEYOND: &str = "an array has elements 1 to 1024";
+
+/// Whether this is a number that no element of an array has.
+fn is_beyond(operations: &[Operation]) -> bool {
+    matches!(operations, [Operation::Push(Value::Integer(index))] if !(1..=ELEMENTS_MAX).contains(index))
+}
+
+/// Parses the number of an element.
+pub(in crate::script) fn parse_index(
+    lexer: Lexer<'_, '_>,
+    names: &mut Names,
+) -> Result<Program, ExpressionError> {
+    let program = parse(lexer, names)?;
+    match is_beyond(program.operations()) {
+        true => Err(ExpressionError { message: BEYOND, more: None, offset: 1 }),
+        false => Ok(program),
+    }
+}
 
 /// Parses an expression up to the end of its command, which is taken too, also behind an error.
 pub(in crate::script) fn parse(
@@ -157,8 +178,12 @@ impl<'a> Parser<'_, '_, 'a> {
                 let array = self.names.slot_of_bytes(name);
                 let open = self.lexer.next()?;
                 self.expect(open, Token::OpenElement)?;
+                let start = self.operations.len();
                 let close = self.expression(None)?;
                 self.expect(close, Token::CloseElement)?;
+                if is_beyond(&self.operations[start..]) {
+                    return Err(self.lexer.error(BEYOND, Some(name)));
+                }
                 self.operations.push(Operation::Addition(Addition::Element(array)));
             }
             Token::Variable(name) => self.operations.push(Operation::Load(self.names.slot_of_bytes(name))),

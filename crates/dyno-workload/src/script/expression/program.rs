@@ -114,6 +114,10 @@ impl Program {
         Self { operations: operations.into(), texts: texts.into(), depth }
     }
 
+    pub(super) fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
     /// A program that fails when it has computed the value, because that is for a variable that cannot be.
     pub(in crate::script) fn for_invalid_variable(self, slot: Slot) -> Self {
         self.ending_with(Operation::VariableName(slot))
