@@ -43,6 +43,14 @@ pub trait Benchmark: Debug + Send + Sync {
         None
     }
 
+    /// Looks whether the target has what one of the [`series`](Self::series) requires, by its place, before any data is made.
+    ///
+    /// # Errors
+    /// A user's own statements cannot be sent so.
+    fn check(&self, _series: usize, _sending: &Sending) -> Result<(), BenchmarkError> {
+        Ok(())
+    }
+
     /// Looks what stands on the server. Reads only, and little; `None` where nothing does.
     ///
     /// # Errors

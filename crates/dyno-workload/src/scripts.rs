@@ -311,7 +311,7 @@ impl SqlScript {
     }
 
     /// Its statements.
-    fn sent(&self) -> Vec<String> {
+    pub(crate) fn sent(&self) -> Vec<String> {
         let Ok((script, names)) = self.parsed(Protocol::Simple) else { return Vec::new() };
         let sql = script.commands.iter().filter_map(|command| match &command.kind {
             Kind::Sql(sql) => Some(sql.written(&names, &Variables::default())),

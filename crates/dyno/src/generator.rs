@@ -12,7 +12,7 @@ use dyno_results::spec::{PollerChoice, RunSpec, Segment, StageOrder};
 use serde::{Deserialize, Serialize};
 
 pub use self::local::LocalGenerator;
-pub(crate) use self::local::{Site, loads, sending};
+pub(crate) use self::local::{Site, check, loads, sending};
 pub use crate::failure::GeneratorError;
 
 /// The load of a phase on a system, under way. Streams are called by their places in the phase; each is connected and started by one

@@ -7,7 +7,7 @@ use dyno_results::format::grouped;
 use dyno_target::Capabilities;
 use dyno_target::catalog::{self, Names};
 use dyno_target::connection::{Connection, QueryError};
-use dyno_target::product::{Dialect, ForeignKeys};
+use dyno_target::product::{AutoIncrement, Dialect, ForeignKeys};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -18,13 +18,16 @@ use super::rows::{Failed, FolderRows};
 use super::tables::{TableIndex, context};
 use super::transactions::last_of;
 use super::{Folder, Mistake};
-use crate::benchmark::{Benchmark, BenchmarkError, DataSize, Dataset, Progress, Series, Site, dialect};
+use crate::benchmark::{
+    Benchmark, BenchmarkError, DataSize, Dataset, Progress, Sending, Series, SeriesLoad as _, Site, dialect,
+};
 use crate::dataset::rows::{Form, RowRange};
 use crate::dataset::{
     self, NotReady, PROBES, Part, Preparation, PrepareError, SizeError, State, StateError, count_rows, disk,
     numbers, rows_missing, state_of_recipes,
 };
 use crate::script::Numbers;
+use crate::scripts::{self, SqlScript};
 
 /// Bytes that a server needs for a row beside its values, with its key.
 const ROW_OVERHEAD_BYTES: u64 = 48;
@@ -425,6 +428,26 @@ impl Benchmark for FolderBenchmark {
         bytes.map(|bytes| DataSize { bytes, protocol: self.protocol, product: None }).into_iter().collect()
     }
 
+    fn check(&self, series: usize, sending: &Sending) -> Result<(), BenchmarkError> {
+        let load = FolderLoad {
+            folder: self.folder,
+            place: self.workloads[series],
+            dialect: self.dialect,
+            sql: sending.dialect,
+            defines: defines(self.folder, &self.values(FIT_SAMPLE)?),
+            contention: None,
+            numbers: Numbers::default(),
+            made: Mutex::default(),
+        };
+        if sending.dialect.is_some_and(|dialect| dialect.auto_increment == AutoIncrement::Never) {
+            let wants = |part: &scripts::Part| wants_number(&part.script, &self.folder.tables);
+            if let Some(why) = load.parts()?.iter().find_map(wants) {
+                return Err(wrong(why));
+            }
+        }
+        load.workload(sending).map(drop)
+    }
+
     fn find(&self, connection: &mut Connection) -> Result<Option<Dataset>, BenchmarkError> {
         let folder = self.folder;
         let sql = connection.dialect();
@@ -455,7 +478,7 @@ impl Benchmark for FolderBenchmark {
             dialect,
             defines: defines.clone(),
             contention: contentions[place],
-            sql,
+            sql: Some(sql),
             numbers: numbers.clone(),
             made: Mutex::default(),
         };
@@ -526,6 +549,32 @@ impl Benchmark for FolderBenchmark {
         }
         self.make(connection, site, (&values, sizes), false, progress)
     }
+}
+
+/// Why a script needs a server that numbers the rows of a table, where it does.
+fn wants_number(script: &SqlScript, tables: &[super::Table]) -> Option<String> {
+    script.sent().iter().find_map(|sql| {
+        let (name, columns) = inserted(sql)?;
+        let table = tables.iter().find(|table| table.name == name)?;
+        let first = table.columns.first().filter(|first| first.kind.is_identity())?;
+        (!columns.contains(&first.name)).then(|| {
+            format!(
+                "{}: nothing on this target numbers the rows of {name}: give each its {} in the INSERT",
+                script.name(),
+                first.name
+            )
+        })
+    })
+}
+
+/// The table of an INSERT that names its columns, and these.
+fn inserted(sql: &str) -> Option<(String, Vec<String>)> {
+    let (head, rest) = sql.split_once('(')?;
+    let words: Vec<String> = head.split_whitespace().map(str::to_ascii_lowercase).collect();
+    let [insert, into, name] = words.as_slice() else { return None };
+    let (columns, _) = rest.split_once(')')?;
+    let columns = columns.split(',').map(|column| column.trim().to_ascii_lowercase()).collect();
+    (insert == "insert" && into == "into").then(|| (name.clone(), columns))
 }
 
 /// The options as variables of scripts.

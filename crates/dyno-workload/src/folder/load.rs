@@ -30,8 +30,8 @@ pub(crate) struct FolderLoad {
     /// Its place among the mixes.
     pub place: usize,
     pub dialect: &'static str,
-    /// The same, as SQL.
-    pub sql: Dialect,
+    /// The same, as SQL, where it is known.
+    pub sql: Option<Dialect>,
     /// The variables that scripts begin with.
     pub defines: BTreeMap<String, String>,
     /// From how many clients on they wait for each other's rows.
@@ -48,7 +48,6 @@ pub(crate) fn loads_on(
     name: &str,
     [written, own]: [&str; 2],
     said: &Map<String, Value>,
-    sql: Dialect,
 ) -> Result<BTreeMap<&'static str, Arc<FolderLoad>>, BenchmarkError> {
     let texts = folders().find(|(known, _)| *known == name).map(|(_, files)| files).unwrap_or_default();
     let files = texts.into_iter().map(|(file, text)| (file, text.replace(written, own))).collect();
@@ -62,7 +61,7 @@ pub(crate) fn loads_on(
         folder,
         place,
         dialect: "",
-        sql,
+        sql: None,
         defines: defines(folder, &values),
         contention,
         numbers: Numbers::default(),
@@ -70,6 +69,16 @@ pub(crate) fn loads_on(
     };
     let each = contentions.into_iter().enumerate().map(|one| (folder.mixes[one.0].name, Arc::new(load(one))));
     Ok(each.collect())
+}
+
+impl FolderLoad {
+    pub(super) fn parts(&self) -> Result<Vec<Part>, BenchmarkError> {
+        let mut defines = self.defines.clone();
+        for table in &self.folder.tables {
+            defines.insert(last_of(&table.name), self.numbers.last(&table.name).to_string());
+        }
+        parts(self.folder, self.place, (self.dialect, self.sql.as_ref()), &defines)
+    }
 }
 
 /// The scripts of a mix.
@@ -159,11 +168,7 @@ impl SeriesLoad for FolderLoad {
     }
 
     fn workload(&self, sending: &Sending) -> Result<Arc<dyn Workload>, BenchmarkError> {
-        let mut defines = self.defines.clone();
-        for table in &self.folder.tables {
-            defines.insert(last_of(&table.name), self.numbers.last(&table.name).to_string());
-        }
-        let parts = parts(self.folder, self.place, (self.dialect, Some(&self.sql)), &defines)?;
+        let parts = self.parts()?;
         let load = load_of(&parts, self.folder.mixes[self.place].is_dealt, &self.numbers, sending)?;
         self.made.lock().unwrap_or_else(PoisonError::into_inner).push(load.clone());
         Ok(Arc::new(load))

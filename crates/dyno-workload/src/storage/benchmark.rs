@@ -163,8 +163,7 @@ impl Benchmark for StorageBenchmark {
             connection.execute(&sql).is_ok()
         });
         let said = Map::from_iter([("scale".to_owned(), scale.into())]);
-        let names_of_tables = [BEGINNING, &this.variant.beginning()];
-        let transactions: Transactions = loads_on("tpcb", names_of_tables, &said, dialect)?;
+        let transactions: Transactions = loads_on("tpcb", [BEGINNING, &this.variant.beginning()], &said)?;
         let load = move |test| this.load(test, scale, dialect, &transactions);
         // What a load has written to is made anew.
         let expected = Table::ALL.map(|table| ExpectedRows::Exactly(table.rows(scale))).into();

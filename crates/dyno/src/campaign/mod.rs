@@ -32,6 +32,7 @@ use dyno_results::passes;
 
 pub(crate) use self::stream::EventStream;
 use crate::failure::Failure;
+use crate::generator;
 use crate::generator::PrepareGenerator;
 use crate::plan::{HookStage, Plan};
 use system::System;
@@ -118,9 +119,11 @@ fn load_and_verify(context: &Context<'_>, systems: &mut [System<'_>]) -> Result<
     describe::all(context, systems)?;
     // Before the data, which may take long to make.
     for system in &mut *systems {
+        let site = (system.plan.capabilities(), system.server.connection.dialect());
         for phase in &context.plan.phases {
             for load in room::loads(phase, system.name()) {
                 room::connections(&load, &mut system.server)?;
+                generator::check(load.stream, system.plan.benchmark.as_ref(), &site)?;
             }
         }
     }

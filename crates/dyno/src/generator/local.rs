@@ -17,7 +17,7 @@ use dyno_target::cause::Cause;
 use dyno_target::connection::{CancelHandle, Connection};
 use dyno_target::product::Dialect;
 use dyno_wire::endpoint::{Endpoint, SessionName};
-use dyno_workload::benchmark::{Dataset, Sending, SeriesLoad};
+use dyno_workload::benchmark::{Benchmark, Dataset, Sending, SeriesLoad};
 
 use super::{Connected, Effect, Generator, GeneratorError, LoadError, Observation, Prepare};
 use crate::failure::{Failure, TableOwner, of_statement};
@@ -53,6 +53,17 @@ pub(crate) fn loads(
         });
     }
     Ok(loads)
+}
+
+/// Looks whether what a stream sends can be sent to a target.
+pub(crate) fn check(stream: &StreamPlan, benchmark: &dyn Benchmark, site: &Site) -> Result<(), Failure> {
+    let sending = sending(stream, site, 1, 0);
+    match &stream.source {
+        LoadSource::Family(place) => benchmark.check(*place, &sending)?,
+        LoadSource::Script(script) => drop(script.load(stream.protocol).workload(&sending)?),
+        LoadSource::Queries(_) => {}
+    }
+    Ok(())
 }
 
 /// How the scripts of a stream are sent. They draw their random numbers by a seed of their own, and not by the engine's.

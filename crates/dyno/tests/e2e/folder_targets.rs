@@ -138,6 +138,28 @@ fn run(home: &Home, target: &str, transfer: &str) -> Ended {
 }
 
 #[test]
+fn what_a_target_lacks_is_told_before_any_data_is_made() {
+    on_each(|home, target| {
+        let in_transaction = "BEGIN;\nUPDATE acc SET v = 1 WHERE id = 1;\nCOMMIT;\n";
+        let without_number = "INSERT INTO acc (v) VALUES (7);\n";
+        for (script, lacks, words) in [
+            (
+                in_transaction,
+                target.contains("clickhouse"),
+                "transfer.sql:1: there are no transactions on this target",
+            ),
+            (without_number, !target.starts_with("sqlite"), "nothing on this target numbers the rows of acc"),
+        ] {
+            if lacks {
+                let refused = run(home, target, script).expect(1);
+                refused.says(&[words]);
+                assert!(!refused.err.contains("prepare   data"), "{}", refused.err);
+            }
+        }
+    });
+}
+
+#[test]
 fn an_error_has_the_file_and_the_line_of_its_statement() {
     let test = |home: &Home, target: &str| {
         let wrong = "\\set id random(1, :accounts)\nUPDATE acc SET v = :id WHERE no_such_column = :id;\n";
