@@ -3,12 +3,13 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use clap::{Args as _, Command, CommandFactory as _};
+use clap::{Args as _, Command, CommandFactory as _, FromArgMatches as _};
 use dyno_workload::registry::{self, DataOptions};
 
-use crate::cli::Cli;
+use crate::cli::{Cli, StoreArguments};
 use crate::failure::Failure;
 use crate::flags::{HAVE_LOADS, is_file, of_workload, parse};
+use crate::place;
 use crate::plan;
 
 /// Makes the workloads known of the folders that a command line names, itself or in a scenario.
@@ -17,6 +18,7 @@ pub(crate) fn read_folders(words: &[OsString]) -> Result<(), Failure> {
     if command.is_empty() || !HAVE_LOADS.iter().any(|name| name.starts_with(command)) {
         return Ok(());
     }
+    read_stored_folders(words)?;
     for word in workload_words(words.iter().skip(2).filter_map(|word| word.to_str())) {
         let value = word.split_once(',').map_or(word, |(workload, _)| workload);
         let mut spec = match plan::named_folder(value) {
@@ -36,6 +38,19 @@ pub(crate) fn read_folders(words: &[OsString]) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// The same of those of a stored run that is to be repeated.
+fn read_stored_folders(words: &[OsString]) -> Result<(), Failure> {
+    // What is wrong with the command line is told where it is read as a whole.
+    let Ok(matches) = Cli::command().ignore_errors(true).try_get_matches_from(words) else { return Ok(()) };
+    let Some(("run", run)) = matches.subcommand() else { return Ok(()) };
+    let (Some(name), Ok(store)) = (run.get_one::<String>("rerun"), StoreArguments::from_arg_matches(run))
+    else {
+        return Ok(());
+    };
+    let mut spec = place::open_stored(&store)?.report(name)?.run.spec;
+    plan::read_folders(&mut spec)
 }
 
 /// What may be the name of a workload or a scenario: no option, and no value of one that is for something else.

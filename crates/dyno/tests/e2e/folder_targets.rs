@@ -3,6 +3,7 @@
 use std::fs;
 
 use dyno_test_servers::{ClickHouse, ClickHouseKind, MysqlProduct, duckdb_library};
+use serde_json::json;
 
 use crate::home::{Ended, Home};
 use crate::mysql::{database, shared};
@@ -173,4 +174,17 @@ fn an_error_has_the_file_and_the_line_of_its_statement() {
     if let Some(server) = shared(MysqlProduct::MariaDb) {
         test(&Home::new(), &database(&server, "errors_of_folders"));
     }
+}
+
+#[test]
+fn a_stored_folder_is_run_again_with_another_option() {
+    let home = Home::new();
+    let target = target(&home, "again.db", "");
+    let look = "\\set id random(1, :accounts)\nSELECT v FROM acc WHERE id = :id;\n";
+    run(&home, &target, look).expect(0);
+    fs::remove_dir_all(home.path("own")).unwrap();
+    let again = ["run", "--rerun", "last", "--accounts", "30", "--prepare", "--json"];
+    let report = home.dyno(&again).expect(0).report();
+    let resolved = &report.document()["run"]["resolved"];
+    assert_eq!(resolved["systems"][0]["data"], json!({ "accounts": 30 }));
 }
