@@ -1,5 +1,6 @@
 //! Under which name a workload of the user's is compared. Where its file lies says nothing, and on another machine it lies elsewhere:
-//! what tells it is the file's name, and of a script the digest of its text. The texts of a folder's queries are compared one by one.
+//! what tells it is the file's name, and of a script or a folder with a `workload.toml` the digest of its text. The texts of a folder's
+//! queries are compared one by one.
 
 use std::path::Path;
 
@@ -7,7 +8,7 @@ use serde_json::Value;
 
 use crate::document::Report;
 use crate::fnv1a;
-use crate::spec::{FrontEndSpec, StreamSpec};
+use crate::spec::{FolderSpec, FrontEndSpec, StreamSpec};
 use crate::words::list;
 
 /// As many digits of a digest as a reader compares.
@@ -19,6 +20,10 @@ pub(super) fn name(report: &mut Report) {
     let phases = report.run.resolved.phases.iter_mut();
     let mut renamed = Vec::new();
     for stream in phases.flat_map(|phase| &mut phase.streams) {
+        if let Some(FolderSpec { name, .. }) = &stream.folder {
+            // Of its data, which are compared by themselves.
+            renamed.push((name.clone(), file_name(name).to_owned()));
+        }
         if let Some(new) = name_of(stream, front_end.as_ref())
             && let Some(old) = stream.workload.replace(new.clone())
         {
@@ -41,7 +46,13 @@ fn name_of(stream: &StreamSpec, front_end: Option<&FrontEndSpec>) -> Option<Stri
     let workload = stream.workload.as_deref()?;
     if let Some(text) = &stream.script {
         let digest = format!("{:016x}", fnv1a::mixed(fnv1a::START, text.bytes()));
-        return Some(with_digest(workload, &digest));
+        return Some(with_digest(file_name(workload), &digest));
+    }
+    if let Some(folder) = &stream.folder {
+        let texts = folder.files.iter().flat_map(|(name, text)| [name, "\0", text, "\0"].map(str::bytes));
+        let digest = format!("{:016x}", fnv1a::mixed(fnv1a::START, texts.flatten()));
+        let transaction = workload.strip_prefix(folder.name.as_str()).unwrap_or_default();
+        return Some(with_digest(&format!("{}{transaction}", file_name(&folder.name)), &digest));
     }
     if !stream.queries.is_empty() {
         return Some(file_name(workload).to_owned());
@@ -66,7 +77,7 @@ fn name_of(stream: &StreamSpec, front_end: Option<&FrontEndSpec>) -> Option<Stri
 fn script_name(script: &Value, weight: Option<u64>) -> Option<String> {
     let name = script.get("name")?.as_str()?;
     let digest = script.get("sha256").and_then(Value::as_str);
-    let name = digest.map_or_else(|| name.to_owned(), |digest| with_digest(name, digest));
+    let name = digest.map_or_else(|| name.to_owned(), |digest| with_digest(file_name(name), digest));
     Some(weight.map_or_else(|| name.clone(), |weight| format!("{name}@{weight}")))
 }
 
@@ -76,8 +87,8 @@ fn greatest_common_divisor(one: u64, other: u64) -> u64 {
 }
 
 /// `report.sql (5f2c81aa)`
-fn with_digest(path: &str, digest: &str) -> String {
-    format!("{} ({})", file_name(path), digest.get(..DIGITS).unwrap_or(digest))
+fn with_digest(name: &str, digest: &str) -> String {
+    format!("{name} ({})", digest.get(..DIGITS).unwrap_or(digest))
 }
 
 fn file_name(path: &str) -> &str {

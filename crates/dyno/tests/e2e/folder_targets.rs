@@ -187,4 +187,9 @@ fn a_stored_folder_is_run_again_with_another_option() {
     let report = home.dyno(&again).expect(0).report();
     let resolved = &report.document()["run"]["resolved"];
     assert_eq!(resolved["systems"][0]["data"], json!({ "accounts": 30 }));
+    // The same folder with another text is other work.
+    run(&home, &target, &format!("{look}SELECT 1;\n")).expect(0);
+    let compared = home.dyno(&["compare", "last~1", "last"]).expect(0);
+    assert!(compared.out.contains("own/transfer ("), "{}", compared.out);
+    assert!(compared.out.contains("workload: "), "{}", compared.out);
 }

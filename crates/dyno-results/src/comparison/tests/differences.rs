@@ -10,7 +10,7 @@ use crate::event::{
 };
 use crate::fixture::{Fixture, FixtureStage, GIB, clean_fixture, resize, wobble};
 use crate::plan::{Plan, PlanNode};
-use crate::spec::{FrontEndSpec, PhaseSpec, StreamSpec};
+use crate::spec::{FolderSpec, FrontEndSpec, PhaseSpec, StreamSpec};
 
 /// Renames a run.
 fn named(fixture: &Fixture, name: &str) -> Vec<crate::event::Stamped> {
@@ -433,6 +433,17 @@ fn a_workload_of_the_users_is_told_by_its_name_and_text_and_not_by_its_place() {
     assert_found(&other, "workload", Severity::Invalid, &["x.sql (", "y.sql ("]);
     let other = between(("./a/", folder()), ("./b/", folder()));
     assert_found(&other, "workload", Severity::Invalid, &["a (a)", "b (b)"]);
+
+    let own = |name: &str, buy: &str| {
+        let files = [("workload.toml", "about = \"x\""), ("buy.sql", buy)];
+        let files = files.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+        let folder = Some(FolderSpec { name: name.to_owned(), files });
+        StreamSpec { folder, ..StreamSpec::default() }
+    };
+    let same = between(("./shop/buy", own("./shop", "x")), ("/mnt/shop/buy", own("/mnt/shop", "x")));
+    assert_silent(&same, "workload");
+    let other = between(("./shop/buy", own("./shop", "x")), ("./shop/buy", own("./shop", "y")));
+    assert_found(&other, "workload", Severity::Invalid, &["shop/buy ("]);
 
     let lua = |path: &str, sha256: &str| {
         let script = serde_json::json!({ "name": path, "sha256": sha256 });
