@@ -26,6 +26,7 @@ pub struct Statement {
     always_text: bool,
     /// Where it is written, for messages; empty where nobody would look.
     place: Box<str>,
+    names_columns: bool,
 }
 
 impl Statement {
@@ -54,6 +55,7 @@ impl Statement {
             tail: piece.into(),
             always_text: false,
             place: Box::default(),
+            names_columns: false,
         }
     }
 
@@ -71,6 +73,7 @@ impl Statement {
             tail: behind.into(),
             always_text: false,
             place: Box::default(),
+            names_columns: false,
         }
     }
 
@@ -88,6 +91,12 @@ impl Statement {
 
     pub fn place(&self) -> &str {
         &self.place
+    }
+
+    /// The same, whose answer has the names of its columns, as only PostgreSQL has to be asked for.
+    #[must_use]
+    pub fn with_columns(self) -> Self {
+        Self { names_columns: true, ..self }
     }
 
     /// Whether it is never prepared.
@@ -289,7 +298,7 @@ impl Statements {
         values: &[Value<'_>],
     ) -> bool {
         if !self.is_mysql() {
-            execute_postgres(out, itoa::Buffer::new().format(handle), values.iter().copied());
+            execute_postgres(out, itoa::Buffer::new().format(handle), false, values.iter().copied());
             return true;
         }
         let Some(prepared) = prepared.statement(handle) else { return false };
@@ -384,7 +393,7 @@ impl Statements {
         if name.is_empty() {
             frontend::parse(out, "", sendable.statement.sql(), &[]);
         }
-        execute_postgres(out, name, (0..).map_while(value));
+        execute_postgres(out, name, sendable.statement.names_columns, (0..).map_while(value));
         Some(Expect::Text)
     }
 }

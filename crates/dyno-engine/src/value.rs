@@ -65,11 +65,19 @@ impl Value<'_> {
     }
 }
 
-/// Appends an execution of a statement that a PostgreSQL server has prepared.
-pub(crate) fn execute_postgres<'v>(out: &mut Vec<u8>, name: &str, values: impl Iterator<Item = Value<'v>>) {
+/// Appends an execution of a statement that a PostgreSQL server has prepared, which may name its columns.
+pub(crate) fn execute_postgres<'v>(
+    out: &mut Vec<u8>,
+    name: &str,
+    names_columns: bool,
+    values: impl Iterator<Item = Value<'v>>,
+) {
     let mut bind = BindWriter::new(out, "", name);
     values.for_each(|value| value.bind_postgres(&mut bind));
     bind.finish();
+    if names_columns {
+        frontend::describe_portal(out, "");
+    }
     frontend::execute(out, "", 0);
     frontend::sync(out);
 }

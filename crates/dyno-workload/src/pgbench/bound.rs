@@ -139,7 +139,9 @@ impl BoundScripts {
             let (file, line) = place();
             return Err(BindError::Several { file, line });
         }
-        self.statement(Statement::of_parts(parts, &behind), parameters, place)
+        let statement = Statement::of_parts(parts, &behind);
+        let statement = if sql.gset.is_some() { statement.with_columns() } else { statement };
+        self.statement(statement, parameters, place)
     }
 
     fn statement(

@@ -1,6 +1,6 @@
 //! The benchmark on servers of all products as a campaign has it.
 
-use dyno_results::spec::{End, Protocol, StageOrder};
+use dyno_results::spec::{End, StageOrder};
 use std::sync::atomic::AtomicBool;
 
 use dyno_engine::config::EngineConfig;
@@ -151,8 +151,7 @@ impl Server {
         look: &mut dyn FnMut(&Seen),
     ) -> Seen {
         let EngineConfig { protocol, seed, .. } = config;
-        let is_bound = !self.target().capabilities().extended_protocol || protocol == Protocol::Simple;
-        let dialect = is_bound.then(|| self.open().dialect());
+        let dialect = Some(self.open().dialect());
         let sending = Sending { protocol, seed, dialect, threads: 2, ..Sending::default() };
         let workload: std::sync::Arc<dyn Workload> = load.workload(&sending).unwrap();
         let mut engine = Engine::start(self.target().route().unwrap(), &workload, config).unwrap();

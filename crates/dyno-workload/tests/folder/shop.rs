@@ -95,9 +95,7 @@ impl Shop {
 
     /// Two clients with so many transactions each.
     pub(crate) fn run(&self, load: &dyn SeriesLoad, transactions: u64) -> Done {
-        let dialect = self.open().dialect();
-        let can = self.target.capabilities();
-        let dialect = (!can.extended_protocol).then_some(dialect);
+        let dialect = Some(self.open().dialect());
         let sending = Sending { dialect, tries_max: 10, threads: 2, ..Sending::default() };
         self.run_as(load, transactions, &sending, |error| panic!("{}: {error}", self.name))
     }

@@ -10,7 +10,7 @@ use dyno_engine::driver::Route;
 use dyno_engine::engine::{Engine, Observation as Seen, Signals};
 use dyno_engine::error::SessionError;
 use dyno_results::event::StageFinished;
-use dyno_results::spec::{PollerChoice, Protocol, Segment, StageOrder};
+use dyno_results::spec::{PollerChoice, Segment, StageOrder};
 use dyno_results::sql_text::Syntax;
 use dyno_target::Capabilities;
 use dyno_target::cause::Cause;
@@ -68,9 +68,9 @@ pub(crate) fn check(stream: &StreamPlan, benchmark: &dyn Benchmark, site: &Site)
 
 /// How the scripts of a stream are sent. They draw their random numbers by a seed of their own, and not by the engine's.
 pub(crate) fn sending(stream: &StreamPlan, (can, dialect): &Site, threads: u32, seed: u64) -> Sending {
-    // A value of a folder's script is a literal where it is no parameter; one of a file is put in as pgbench does it.
+    // A statement of a folder's script is the connection's, which clients may share; one of a file is sent as pgbench does it.
     let is_folder = matches!(stream.source, LoadSource::Family(_));
-    let is_bound = !can.extended_protocol || (is_folder && stream.protocol == Protocol::Simple);
+    let is_bound = !can.extended_protocol || is_folder;
     let dialect = is_bound.then_some(*dialect);
     Sending {
         protocol: stream.protocol,
