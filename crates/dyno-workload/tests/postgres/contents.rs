@@ -115,7 +115,11 @@ fn pgbench_runs_on_our_data() {
         let printed = database.client("pgbench", &["-n", "-c", "2", "-t", "100", "-b", builtin]);
         assert!(printed.contains("200/200") && printed.contains("scaling factor: 2"), "{printed}");
         let commits = Done { acknowledged: 200, ..Done::default() };
-        assert_passed(&before.verify(&mut connection, "pg", commits, &[]).unwrap());
+        let mut checks = before.verify(&mut connection, "pg", commits, &[]).unwrap();
+        // How many rows dyno's own clients have added nobody can say.
+        checks.retain(|check| check.name != "rows-as-acknowledged");
+        assert!(!checks.is_empty(), "{workload}");
+        assert_passed(&checks);
     }
     // Without -n it vacuums and empties the history first, as `reset` does.
     database.client("pgbench", &["-t", "10"]);
