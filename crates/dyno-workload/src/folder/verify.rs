@@ -97,10 +97,15 @@ impl Folder {
         let is_known = parts().all(|transaction| transaction.effects.is_some());
         let says_answers = parts().any(|transaction| transaction.returns.is_some());
         if counted.outcomes.done == done.acknowledged {
-            for (table, name) in self.table_names().iter().enumerate().filter(|_| is_known) {
+            let mut unchanged = Vec::new();
+            for (table, name) in self.table_names().into_iter().enumerate().filter(|_| is_known) {
                 let found = i128::from(after.rows[table]) - i128::from(before.census.rows[table]);
-                verdicts.push(rows_verdict(name, counted.range(table), found, (done, counted)));
+                match counted.range(table) {
+                    (0, 0) if found == 0 => unchanged.push(name),
+                    range => verdicts.push(rows_verdict(&name, range, found, (done, counted))),
+                }
             }
+            verdicts.extend(unchanged_verdict(&unchanged));
             if says_answers {
                 verdicts.push(answers_verdict(&counted.outcomes, before.gaps));
             }
@@ -207,6 +212,15 @@ fn answers_verdict(outcomes: &Outcomes, gaps: Gaps) -> Verdict {
     Verdict::new("no-wrong-answer", wrong <= most, allowed, grouped(wrong), detail)
 }
 
+/// Of the tables that have as many rows as before, which is right.
+fn unchanged_verdict(tables: &[String]) -> Option<Verdict> {
+    let (last, others) = tables.split_last()?;
+    let names = if others.is_empty() { last.clone() } else { format!("{} and {last}", others.join(", ")) };
+    let have = if others.is_empty() { "has" } else { "have" };
+    let told = format!("{names} {have} as many rows as before");
+    Some(Verdict::new("rows-unchanged", true, "0".to_owned(), "0".to_owned(), told))
+}
+
 fn rows_verdict(
     table: &str,
     (low, high): (i128, i128),
@@ -226,6 +240,8 @@ fn rows_verdict(
         format!("{told}: {} are lost", grouped(low - found))
     } else if found > high {
         format!("{told}: {} too many", grouped(found - high))
+    } else if low == high {
+        format!("{table} has {} more rows, as acknowledged{of_unknown}", grouped(found))
     } else {
         told
     };
