@@ -51,6 +51,8 @@ pub struct OptionFile {
     pub default: Spanned<toml::Value>,
     /// The least that it takes [default: 1]
     pub min: Option<i64>,
+    /// The most that it takes
+    pub max: Option<i64>,
     /// Of `fit`, how much suits the machine: an expression over `:cpus` and `:quick` [default: 40 MB for each processor]
     #[schemars(with = "Option<String>")]
     pub suits: Option<Spanned<String>>,

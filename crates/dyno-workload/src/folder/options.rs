@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use dyno_results::format::grouped;
 use dyno_results::spec::Count;
 use serde_json::{Map, Number};
 use toml::Spanned;
@@ -47,6 +48,7 @@ pub(super) struct FolderOption {
     /// The query that returns it of tables that are there.
     pub found: Option<String>,
     min: i64,
+    max: Option<i64>,
     slot: Slot,
 }
 
@@ -100,6 +102,7 @@ impl Options {
                 suits: suits.filter(|_| is_fit),
                 found: option.found.as_ref().map(|found| found.get_ref().clone()),
                 min: option.min.unwrap_or(1),
+                max: option.max,
                 slot: *slot,
             });
         }
@@ -179,19 +182,18 @@ impl Options {
             if option.found.is_some() && !matches!(value, Value::Integer(_)) {
                 return Err(format!("--{} {} is no whole number", option.long, shown(value)));
             }
-            let is_enough = match value {
-                Value::Integer(value) => value >= option.min,
-                Value::Double(value) => value >= option.min as f64,
-                Value::Boolean(_) if option.is_flag => true,
+            let number = match value {
+                Value::Integer(value) => Some(value as f64),
+                Value::Double(value) => Some(value),
+                Value::Boolean(_) if option.is_flag => None,
                 _ => return Err(format!("the default of {} is no number", option.name)),
             };
-            if !is_enough {
-                return Err(format!(
-                    "--{} {} is too little: it takes {} and more",
-                    option.long,
-                    shown(value),
-                    option.min
-                ));
+            let said = || format!("--{} {}", option.long, shown(value));
+            if number.is_some_and(|number| number < option.min as f64) {
+                return Err(format!("{} is too little: it takes {} and more", said(), grouped(option.min)));
+            }
+            if let Some(max) = option.max.filter(|max| number.is_some_and(|number| number > *max as f64)) {
+                return Err(format!("{} is too much: it takes at most {}", said(), grouped(max)));
             }
             context.set(option.slot, value);
             values[*place] = value;
@@ -238,8 +240,8 @@ fn check_flag(option: &OptionFile, notes: &mut Notes<'_>) -> bool {
             "an option that is yes or no is `false` by default: name it by what it turns on",
         );
     }
-    if option.min.is_some() {
-        notes.at(option.default.span(), "an option that is yes or no has no `min`");
+    if option.min.is_some() || option.max.is_some() {
+        notes.at(option.default.span(), "an option that is yes or no has no `min` or `max`");
     }
     true
 }

@@ -108,7 +108,7 @@ fn a_table_of_somebody_else_stays_in_whatever_case_its_name_is() {
     }
     for (workload, table) in [("tpcb", "pgbench_accounts"), ("sysbench", "sbtest1")] {
         let run = [&["run", workload, "--prepare", "--target", &target], &LOAD[..]].concat();
-        home.dyno(&run).expect(1).says(&[&format!("{table} is there and is not")]);
+        home.dyno(&run).expect(1).says(&[&format!("{table} is there and is no")]);
     }
     let left = "SELECT group_concat(name, ' ') FROM (SELECT name FROM sqlite_schema ORDER BY name)";
     assert_eq!(shell(&home, "theirs.db", left).unwrap(), "Pgbench_Accounts SBTEST1");

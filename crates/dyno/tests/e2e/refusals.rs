@@ -286,7 +286,7 @@ fn absurd_quantities_are_refused_with_what_would_be_right() {
     for (arguments, words) in [
         (&["--scale", "0"][..], &["--scale 0 is too little", "1 and more"][..]),
         (&["--scale", "1.5"], &["--scale 1.5 is no whole number"]),
-        (&["--scale", "4000000000"], &["pgbench_accounts would have 400000000000000 rows"]),
+        (&["--scale", "4000000000"], &["--scale 4000000000 is too much", "1,000,000"]),
         (&["--scale=-1"], &["--scale", "-1"]),
         (&["--clients", "0"], &["clients"]),
         (&["--clients", "4,x"], &["4,x"]),

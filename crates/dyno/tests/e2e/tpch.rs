@@ -219,7 +219,7 @@ fn what_cannot_be_is_refused() {
         ("tpch --scale much", "a scale is a number"),
         ("tpch --indexes all", "keys+fk"),
         ("tpch --rows 3", "--rows is for events; tpch takes --scale"),
-        ("tpcb --scale 0.5", "the scale of tpcb is a whole number"),
+        ("tpcb --scale 0.5", "--scale 0.5 is no whole number"),
         ("tpch --clients 1,2,4", "takes one number of clients"),
     ] {
         let words: Vec<&str> = ["run"].into_iter().chain(words.split(' ')).collect();
