@@ -91,15 +91,22 @@ pub(super) struct Commit {
     has_earlier: bool,
     /// What the transaction does, by its script's effects.
     rows: Vec<i64>,
+    /// The same of one that is not sent yet.
+    next: Vec<i64>,
 }
 
 impl Commit {
-    /// It is about to be sent; where what it does is to be noted.
-    pub(super) fn sent(&mut self) -> &mut Vec<i64> {
+    /// Where what it does is to be noted before it is sent.
+    pub(super) fn draft(&mut self) -> &mut Vec<i64> {
+        self.next.clear();
+        &mut self.next
+    }
+
+    /// It is about to be sent, and does what was noted.
+    pub(super) fn sent(&mut self) {
         self.has_earlier |= self.stage == Stage::Answered;
         self.stage = Stage::Sent;
-        self.rows.clear();
-        &mut self.rows
+        std::mem::swap(&mut self.rows, &mut self.next);
     }
 
     pub(super) fn answered(&mut self) {
@@ -143,14 +150,17 @@ impl ScriptClient {
             return Ok(step);
         };
         let Self { commit, variables, random, .. } = self;
-        let rows = commit.sent();
+        let rows = commit.draft();
         let mut context = Context { variables, names: &shared.names, random, debug: &mut |_| () };
         let noted = script.effects.iter().try_for_each(|effect| -> Result<(), EvaluateError> {
             rows.push(effect.rows.integer(&mut context)?);
             Ok(())
         });
         let why = match noted {
-            Ok(()) if rows.iter().all(|rows| *rows >= 0) => return Ok(step),
+            Ok(()) if rows.iter().all(|rows| *rows >= 0) => {
+                commit.sent();
+                return Ok(step);
+            }
             Ok(()) => "fewer than no rows".to_owned(),
             Err(error) => error.to_string(),
         };
@@ -195,7 +205,10 @@ mod tests {
         let mut commit = Commit::default();
         for event in events.chars() {
             match event {
-                's' => commit.sent().push(1),
+                's' => {
+                    commit.draft().push(1);
+                    commit.sent();
+                }
                 'a' => commit.answered(),
                 'e' => commit.ended(of, &effects),
                 'f' => commit.failed(false, of, &effects),
