@@ -411,7 +411,10 @@ impl Workload for PgbenchLoad {
         if let Some(slot) = shared.names.find("client_id").filter(|slot| !variables.is_set(*slot)) {
             variables.set(slot, Value::Integer(i64::from(identity.id)));
         }
-        let random = shared.clients.get(identity.id as usize).copied().unwrap_or_else(|| Prng::seed(0));
+        // Of more clients than were expected each has a seed of its own all the same.
+        let further = || (u64::from(identity.id) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let random = shared.clients.get(identity.id as usize).copied();
+        let random = random.unwrap_or_else(|| Prng::seed(shared.options.random_seed ^ further()));
         let tallies = shared.threads.get(identity.thread as usize);
         let tally = |script: &WeightedScript| Arc::new(Tally::new(script.script.commands.len()));
         let made = |share: &ThreadShare| {
