@@ -8,12 +8,32 @@ use serde_json::Map;
 
 use super::Folder;
 use super::benchmark::Recipe;
-use crate::dataset::{self, State, numbers, standing};
+use crate::benchmark::BenchmarkError;
+use crate::dataset::{self, PrepareError, State, numbers, standing};
 
 impl Folder {
     /// Whether tables of others are used, and dyno's own carry no mark once they are whole.
     pub(super) fn adopts(&self) -> bool {
         self.options.iter().any(|option| option.found.is_some())
+    }
+
+    /// Refuses to replace tables that somebody else may have made: what stands in a folder of a user's is no proof that they are dyno's.
+    /// `tpcb`, which comes with dyno, takes those that `pgbench -i` makes.
+    pub(super) fn all_are_marked(&'static self, connection: &mut Connection) -> Result<(), BenchmarkError> {
+        if !self.adopts() || self.is_built_in() {
+            return Ok(());
+        }
+        let names = self.table_names();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let failed = |source| BenchmarkError::Query { doing: "look for the tables", source };
+        let found = catalog::tables(connection, Names::These(&names)).map_err(failed)?;
+        match found.into_iter().find(|table| self.marks.parse(&table.comment).is_none()) {
+            Some(table) => {
+                let whose = "is used as it is, because dyno has not made it".to_owned();
+                Err(PrepareError::NotOurs { terms: &self.terms, table: table.name, whose }.into())
+            }
+            None => Ok(()),
+        }
     }
 
     /// What stands of tables without marks. Their rows are not looked at.

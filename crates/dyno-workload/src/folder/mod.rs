@@ -48,6 +48,8 @@ pub const FILE: &str = "workload.toml";
 const DIALECTS: [&str; 7] = ["postgresql", "mysql", "sqlite", "duckdb", "adbc", "clickhouse", "hive"];
 /// What scripts run on, in the same order.
 const RUNS_ON: &[&str; 7] = &["PostgreSQL", "MySQL", "SQLite", "DuckDB", "ADBC", "ClickHouse", "Hive"];
+/// With what the marks of tables of users' folders begin.
+const OWN: &str = "dyno folder/";
 /// Of the mark: what stands in it, and how rows are made of their expressions.
 const FORMAT: u32 = 2;
 const FILE_BYTES_MAX: usize = 256 * 1024;
@@ -91,7 +93,11 @@ impl Folder {
     fn new(name: &str, files: &BTreeMap<String, String>) -> Result<Self, Mistakes> {
         // Not the folder's name: it may be renamed.
         let instead = "name another database, made for this, or give the table another name in workload.toml";
-        Self::compile(name, files, ("dyno folder/", instead))
+        Self::compile(name, files, (OWN, instead))
+    }
+
+    fn is_built_in(&self) -> bool {
+        self.marks.beginning != OWN
     }
 
     /// One that comes with dyno.
