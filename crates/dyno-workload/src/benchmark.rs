@@ -19,6 +19,7 @@ use thiserror::Error;
 
 pub use crate::dataset::ExpectedRows;
 use crate::dataset::{NotReady, PrepareError, SizeError, StateError, TableError, count_rows};
+use crate::limits;
 pub use crate::site::{LOCK_WAIT, Progress, Site};
 
 /// A family of workloads as the user wants it: which of its workloads, on how much data. It knows no server yet.
@@ -144,6 +145,7 @@ impl Dataset {
     /// # Errors
     /// The tables cannot be read.
     pub fn count(&self, connection: &mut Connection) -> Result<Vec<u64>, BenchmarkError> {
+        limits::lift(connection);
         Ok(count_rows(connection, &self.tables)?)
     }
 

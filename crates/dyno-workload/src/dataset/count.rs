@@ -6,7 +6,6 @@ use dyno_results::format::grouped;
 use dyno_target::connection::Connection;
 
 use super::{TableError, numbers};
-use crate::limits;
 
 /// How many rows of a table its generator makes, and what loads of before may have changed of that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,9 +38,8 @@ impl fmt::Display for ExpectedRows {
     }
 }
 
-/// Counts the rows of each of some tables, by reading all of them.
+/// Counts the rows of each of some tables, by reading all of them; who calls has lifted the limits of statements.
 pub(crate) fn count_rows(connection: &mut Connection, tables: &[String]) -> Result<Vec<u64>, TableError> {
-    limits::lift(connection);
     let mut count = |table: &String| {
         let counted = numbers(connection, &format!("SELECT COUNT(*) FROM {table}"));
         let [rows] = counted.map_err(TableError::of(table))?;

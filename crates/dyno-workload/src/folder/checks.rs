@@ -99,6 +99,11 @@ impl FolderCheck {
         Some(Self { name, about, of, query })
     }
 
+    /// For messages.
+    pub(super) fn called(&self) -> String {
+        format!("the tables for the check `{}` of workload.toml", self.about)
+    }
+
     /// Whether it is asked behind a load of this mix.
     pub(super) fn is_for(&self, mix: &Mix) -> bool {
         self.of.is_empty() || mix.parts.iter().all(|(part, _)| self.of.contains(part))

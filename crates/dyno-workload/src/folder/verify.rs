@@ -1,6 +1,8 @@
 //! What must hold behind a load: as many rows more or fewer as its acknowledged transactions have added and removed, and the checks of
 //! the folder. Reads the tables once before and once after; the load must stand still meanwhile.
 
+use std::collections::BTreeSet;
+
 use dyno_results::event::Check;
 use dyno_results::format::grouped;
 use dyno_target::connection::Connection;
@@ -34,8 +36,21 @@ impl Census {
         connection: &mut Connection,
     ) -> Result<Self, TableError> {
         limits::lift(connection);
+        let begin = connection.dialect().begin_snapshot;
+        if begin.is_empty() {
+            return Self::read(folder, place, connection);
+        }
+        connection.execute(begin).map_err(TableError::of("the tables"))?;
+        let census = Self::read(folder, place, connection);
+        let ended = connection.execute(if census.is_ok() { "COMMIT" } else { "ROLLBACK" });
+        let census = census?;
+        ended.map_err(TableError::of("the tables"))?;
+        Ok(census)
+    }
+
+    fn read(folder: &Folder, place: usize, connection: &mut Connection) -> Result<Self, TableError> {
         let rows = count_rows(connection, &folder.table_names())?;
-        let answer = |check: &FolderCheck| check.read(connection).map_err(TableError::of("the tables"));
+        let answer = |check: &FolderCheck| check.read(connection).map_err(TableError::of(&check.called()));
         Ok(Self { rows, answers: folder.checks_of(place).map(answer).collect::<Result<_, _>>()? })
     }
 }
@@ -168,13 +183,16 @@ impl Before {
     ) -> Result<Self, TableError> {
         let census = Census::take(folder, place, connection)?;
         let mut gaps = Gaps::default();
-        let mut parts = folder.mixes[place].parts.iter();
-        let says_answers = parts.any(|(part, _)| folder.transactions[*part].returns.is_some());
-        for (table, rows) in folder.tables.iter().zip(&census.rows).filter(|_| says_answers) {
+        let parts = folder.mixes[place].parts.iter().map(|(part, _)| &folder.transactions[*part]);
+        // The tables from which those draw that say what they return.
+        let drawn = parts.filter(|it| it.returns.is_some()).flat_map(|it| &it.numbered);
+        let drawn: BTreeSet<usize> = drawn.copied().collect();
+        for place in drawn {
+            let (table, rows) = (&folder.tables[place], census.rows[place]);
             let Some(number) = table.number().filter(|number| number.kind.is_identity()) else { continue };
             let sql = format!("SELECT COALESCE(MAX({}), 0) FROM {}", number.name, table.name);
             let [numbers] = dataset::numbers(connection, &sql).map_err(TableError::of(&table.name))?;
-            let found = Gaps { numbers, gaps: numbers.saturating_sub(*rows) };
+            let found = Gaps { numbers, gaps: numbers.saturating_sub(rows) };
             if found.share() > gaps.share() {
                 gaps = found;
             }
