@@ -275,9 +275,20 @@ impl SqlScript {
         self.parsed(Protocol::Simple).is_ok_and(|(_, names)| names.find(variable).is_some())
     }
 
-    /// The first variable of an expression that has no value where the script ends.
-    pub(crate) fn undefined_behind(&self, expression: &str) -> Result<Option<Undefined>, ExpressionError> {
+    /// The first variable of an expression that has no value where the last statement is sent that is, or ends, a transaction.
+    pub(crate) fn undefined_at_commit(&self, expression: &str) -> Result<Option<Undefined>, ExpressionError> {
         let Ok((mut script, mut names)) = self.parsed(Protocol::Simple) else { return Ok(None) };
+        let commits =
+            |command: &Command| matches!(&command.kind, Kind::Sql(sql) if sql.durable != Durable::Nothing);
+        let sent = script.commands.iter().rposition(commits).unwrap_or(script.commands.len());
+        script.commands.truncate(sent);
+        let mut own = Names::new();
+        compile(expression, &mut own)?;
+        let answered = script.commands.iter().any(|command| matches!(command.kind, Kind::Sql(_)));
+        let of_answer = ["returned", "affected"].into_iter().find(|name| own.find(name).is_some());
+        if let Some(name) = of_answer.filter(|_| !answered) {
+            return Ok(Some(Undefined { name: name.to_owned(), line: 0, nearest: None, later: true }));
+        }
         let kind = Kind::Set { expression: compile(expression, &mut names)?, slot: names.slot("") };
         script.commands.push(Command { first_line: String::new(), line: 0, kind });
         Ok(undefined(&script, &names, self.defines.keys().map(String::as_str)))

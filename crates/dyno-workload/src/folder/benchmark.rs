@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use super::adopt::ends_differ;
 use super::load::{FolderLoad, nothing_to_draw, series};
-use super::options::{FIT_SAMPLE, Values, as_json, shown};
+use super::options::{FIT_SAMPLES, Values, as_json, shown};
 use super::rows::{Failed, FolderRows};
 use super::tables::{TableIndex, context};
 use super::transactions::last_of;
@@ -26,6 +26,7 @@ use crate::dataset::{
     self, NotReady, PROBES, Part, Preparation, PrepareError, SizeError, State, StateError, count_rows, disk,
     numbers, rows_missing, state_of_recipes,
 };
+use crate::limits;
 use crate::script::Numbers;
 use crate::scripts::{self, SqlScript};
 
@@ -69,9 +70,8 @@ impl FolderBenchmark {
         let protocol = target.protocol.to_ascii_lowercase();
         let dialect = super::DIALECTS.into_iter().find(|name| *name == protocol).unwrap_or_default();
         let this = Self { folder, workloads, said, protocol: target.protocol, dialect };
-        let values = this.values(FIT_SAMPLE)?;
+        let (_, values) = this.fit_sample()?;
         folder.contentions(&values).map_err(wrong)?;
-        this.rows(&values)?;
         this.indexes(&values)?;
         Ok(this)
     }
@@ -95,6 +95,17 @@ impl FolderBenchmark {
 
     fn values(&self, fit: i64) -> Result<Values, BenchmarkError> {
         self.folder.options.values(&self.folder.names, &self.said, fit).map_err(wrong)
+    }
+
+    /// A value of what suits the machine by which sizes are reckoned, the largest of which no table has too many rows, and the options
+    /// with it.
+    fn fit_sample(&self) -> Result<(u64, Values), BenchmarkError> {
+        let of = |sample: i64| -> Result<(u64, Values), BenchmarkError> {
+            let values = self.values(sample)?;
+            self.rows(&values)?;
+            Ok((sample.unsigned_abs(), values))
+        };
+        FIT_SAMPLES.into_iter().find_map(|sample| of(sample).ok()).map_or_else(|| of(FIT_SAMPLES[0]), Ok)
     }
 
     fn rows(&self, values: &Values) -> Result<Vec<u64>, BenchmarkError> {
@@ -128,7 +139,8 @@ impl FolderBenchmark {
             return self.values(0);
         }
         let options = &self.folder.options;
-        let unit = (self.bytes(&self.values(FIT_SAMPLE)?)? / FIT_SAMPLE as u64).max(1);
+        let (sample, values) = self.fit_sample()?;
+        let unit = (self.bytes(&values)? / sample).max(1);
         let bytes = (u64::from(site.cpus) * BYTES_PER_CPU).clamp(BYTES[0], BYTES[1]);
         let bytes = if site.quick { bytes / 5 } else { bytes };
         let suits = options.suits(&self.folder.names, site.cpus, site.quick).map_err(wrong)?;
@@ -166,7 +178,7 @@ impl FolderBenchmark {
                 return Ok(State::damaged("nobody can say how they were made"));
             };
             if recipes.len() < names.len() || others.iter().any(|other| other.as_ref() != Some(recipe)) {
-                return Ok(State::damaged("they were not made together, or one is missing"));
+                return Ok(State::damaged("another folder has made some of them, or one is missing"));
             }
             if recipe.tables != folder.tables_hash {
                 return Ok(State::damaged(
@@ -322,7 +334,8 @@ impl FolderBenchmark {
             folder.tables[*place].narrow(made, &mut options).map_err(wrong)?;
         }
         let recipe = serde_json::to_string(&self.recipe(values)).unwrap_or_default();
-        let whole = if folder.adopts() { String::new() } else { folder.marks.whole(&recipe) };
+        let whole =
+            if folder.is_built_in() && folder.adopts() { String::new() } else { folder.marks.whole(&recipe) };
         let comments = [folder.marks.unfinished(), whole];
         let preparation = Preparation {
             sort_megabytes: Some(SORT_MEGABYTES),
@@ -416,7 +429,7 @@ impl Benchmark for FolderBenchmark {
     }
 
     fn series(&self) -> Vec<Series> {
-        let defines = self.values(FIT_SAMPLE).map(|values| defines(self.folder, &values)).unwrap_or_default();
+        let defines = self.fit_sample().map(|(_, values)| defines(self.folder, &values)).unwrap_or_default();
         self.workloads.iter().map(|place| series(self.folder, *place, self.dialect, &defines)).collect()
     }
 
@@ -434,7 +447,7 @@ impl Benchmark for FolderBenchmark {
             place: self.workloads[series],
             dialect: self.dialect,
             sql: sending.dialect,
-            defines: defines(self.folder, &self.values(FIT_SAMPLE)?),
+            defines: defines(self.folder, &self.fit_sample()?.1),
             contention: None,
             numbers: Numbers::default(),
             made: Mutex::default(),
@@ -506,6 +519,7 @@ impl Benchmark for FolderBenchmark {
         self.check_isolation(&connection.dialect())?;
         let folder = self.folder;
         self.look(connection).map_err(StateError::of(&folder.terms))?.ours(&folder.terms)?;
+        folder.all_are_marked(connection)?;
         let values = self.suited(site)?;
         let names = folder.table_names();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -530,6 +544,7 @@ impl Benchmark for FolderBenchmark {
         let found = self.look(connection).map_err(StateError::of(&folder.terms))?.whole(&folder.terms)?;
         let Some(recipe) = found else { return Err(self.missing()) };
         let (values, _) = self.made(&recipe)?;
+        limits::lift(connection);
         let there = count_rows(connection, &folder.table_names())?;
         let mut sizes = Vec::new();
         for ((table, wanted), there) in folder.tables.iter().zip(rows).zip(there) {

@@ -15,8 +15,8 @@ use super::mistake::Notes;
 use super::tables::{ROW, compile, is_name};
 use crate::script::{Names, Program, RowContext, Slot, Value};
 
-/// `fit` is made of so many units where it is looked how many bytes a unit has.
-pub(super) const FIT_SAMPLE: i64 = 1_000_000;
+/// `fit` is made of so many units where it is looked how many bytes a unit has: of the first by which no table has too many rows.
+pub(super) const FIT_SAMPLES: [i64; 4] = [1_000_000, 10_000, 100, 1];
 
 /// What is known of a machine where it is asked how much suits it.
 const CPUS: &str = "cpus";

@@ -320,7 +320,7 @@ fn effects(
                 }
             }
             for script in scripts {
-                match script.undefined_behind(&text) {
+                match script.undefined_at_commit(&text) {
                     Ok(None) => {}
                     Ok(Some(Undefined { name, nearest, .. })) => {
                         let file = script.name();
@@ -328,7 +328,7 @@ fn effects(
                             nearest.map(|nearest| format!("; did you mean :{nearest}?")).unwrap_or_default();
                         notes.at(
                             number.span(),
-                            format!("the variable :{name} has no value where {file} ends{meant}"),
+                            format!("the variable :{name} has no value where {file} sends its COMMIT, or its only statement{meant}"),
                         );
                     }
                     Err(error) => {

@@ -161,6 +161,7 @@ fn mistakes_in_the_file_are_told_with_their_places() {
         ("script = \"write.sql\"", "script = \"wirte.sql\""),
         ("adds = { child = 1 }", "adds = { chlid = 1 }"),
         ("adds = { child = 1 }", "adds = { child = \":idd\" }"),
+        ("adds = { child = 1 }", "adds = { child = \":affected\" }"),
         ("adds = { child = 1 }", "adds = { child = \":id +\" }"),
         ("adds = { child = 1 }", "adds = { child = -1 }"),
         ("adds = { child = 1 }", "adds = { child = 1.5 }"),
