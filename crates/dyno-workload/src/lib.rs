@@ -19,7 +19,6 @@ pub mod scripts;
 mod single_writer;
 mod site;
 mod statements;
-pub mod storage;
 pub mod sysbench;
 pub mod tpch;
 pub mod ycsb;

@@ -12,7 +12,6 @@ use thiserror::Error;
 use crate::benchmark::{Benchmark, BenchmarkError};
 use crate::family::Registered;
 use crate::folder;
-use crate::storage::StorageFamily;
 use crate::sysbench::SysbenchFamily;
 use crate::tpch::TpchFamily;
 use crate::ycsb::YcsbFamily;
@@ -22,7 +21,7 @@ pub use crate::family::Listed;
 
 /// All families. Where nobody names a workload, the first is run that the targets can run.
 static FAMILIES: LazyLock<Vec<&dyn Registered>> = LazyLock::new(|| {
-    let own: [&dyn Registered; 4] = [&SysbenchFamily, &YcsbFamily, &TpchFamily, &StorageFamily];
+    let own: [&dyn Registered; 3] = [&SysbenchFamily, &YcsbFamily, &TpchFamily];
     // The first of the folders is tpcb.
     let mut folders = folder::built_in();
     folders.next().into_iter().chain(own).chain(folders).collect()

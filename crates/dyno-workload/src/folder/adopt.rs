@@ -65,7 +65,7 @@ impl Folder {
                 options.insert(option.long.to_owned(), value.into());
             }
         }
-        Ok(State::Ready(Recipe { tables: self.tables_hash.clone(), options }))
+        Ok(State::Ready(Recipe { tables: self.tables_hash.clone(), options, written: false }))
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use dyno_results::format::grouped;
+use dyno_results::sql_text::Syntax;
 use dyno_target::Capabilities;
 use dyno_target::catalog::{self, Names};
 use dyno_target::connection::{Connection, QueryError};
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::adopt::ends_differ;
-use super::load::{FolderLoad, nothing_to_draw, series};
+use super::load::{FolderLoad, Work, nothing_to_draw, series};
 use super::options::{FIT_SAMPLES, Values, as_json, shown};
 use super::rows::{Failed, FolderRows};
 use super::tables::{TableIndex, context};
@@ -30,6 +31,8 @@ use crate::limits;
 use crate::script::Numbers;
 use crate::scripts::{self, SqlScript};
 
+/// What is said of how the tables are kept, beside the options.
+pub(super) const VARIANT: &str = "variant";
 /// Bytes that a server needs for a row beside its values, with its key.
 const ROW_OVERHEAD_BYTES: u64 = 48;
 /// Rows from which it is reckoned how long they are.
@@ -49,6 +52,10 @@ pub(super) struct FolderBenchmark {
     protocol: &'static str,
     /// That of the target, as files are called for it.
     dialect: &'static str,
+    /// How its own client reads quotes and comments.
+    syntax: Syntax,
+    /// How a session is told how many parallel workers a query may use.
+    workers: Option<&'static str>,
 }
 
 /// With what tables were made.
@@ -58,21 +65,30 @@ pub(super) struct Recipe {
     pub tables: String,
     /// The options that decide over their rows.
     pub options: Map<String, Value>,
+    /// A load has changed them since, of a folder whose tables are made anew then.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub written: bool,
 }
 
 impl FolderBenchmark {
     pub(super) fn new(
         folder: &'static Folder,
         workloads: Vec<usize>,
-        said: Map<String, Value>,
+        mut said: Map<String, Value>,
         target: &Capabilities,
     ) -> Result<Self, BenchmarkError> {
+        let folder = match said.remove(VARIANT) {
+            Some(variant) => folder.kept_as(variant.as_str().unwrap_or_default())?,
+            None => folder,
+        };
         let protocol = target.protocol.to_ascii_lowercase();
         let dialect = super::DIALECTS.into_iter().find(|name| *name == protocol).unwrap_or_default();
-        let this = Self { folder, workloads, said, protocol: target.protocol, dialect };
+        let Capabilities { syntax, parallel_workers: workers, .. } = *target;
+        let this = Self { folder, workloads, said, protocol: target.protocol, dialect, syntax, workers };
         let (_, values) = this.fit_sample()?;
         folder.contentions(&values).map_err(wrong)?;
         this.indexes(&values)?;
+        this.works(&values, workers)?;
         Ok(this)
     }
 
@@ -119,6 +135,23 @@ impl FolderBenchmark {
         folder.tables.iter().map(|table| table.indexes(&mut context).map_err(wrong)).collect()
     }
 
+    /// Of each workload of the folder, what one client does of it, with such options.
+    fn works(&self, values: &Values, told: Option<&'static str>) -> Result<Vec<Work>, BenchmarkError> {
+        let folder = self.folder;
+        let defines = defines(folder, values);
+        let mut context = context(&folder.names, folder.seed, &folder.options, values);
+        let work = |mix: &super::Mix| -> Result<Work, String> {
+            let pass = mix.pass.as_ref();
+            let pass = pass.map(|pass| pass.load(&defines, &mut context, self.syntax, told)).transpose()?;
+            let times = match mix.parts.as_slice() {
+                [(part, _)] => folder.transactions[*part].times(&mut context)?,
+                _ => None,
+            };
+            Ok(Work { pass, times })
+        };
+        folder.mixes.iter().map(work).collect::<Result<_, _>>().map_err(wrong)
+    }
+
     /// Bytes of all tables.
     fn bytes(&self, values: &Values) -> Result<u64, BenchmarkError> {
         let rows = self.rows(values)?;
@@ -154,7 +187,7 @@ impl FolderBenchmark {
         let all: Vec<_> = folder.options.iter().zip(values).collect();
         let reads = folder.options.behind(folder.tables.iter().flat_map(super::Table::reads));
         let options = reads.into_iter().map(|place| (all[place].0.long.to_owned(), as_json(*all[place].1)));
-        Recipe { tables: folder.tables_hash.clone(), options: options.collect() }
+        Recipe { tables: folder.tables_hash.clone(), options: options.collect(), written: false }
     }
 
     fn look(&self, connection: &mut Connection) -> Result<State<Recipe>, QueryError> {
@@ -162,7 +195,8 @@ impl FolderBenchmark {
         let names = folder.table_names();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         if names.is_empty() {
-            return Ok(State::Ready(Recipe { tables: folder.tables_hash.clone(), options: Map::new() }));
+            let (tables, options) = (folder.tables_hash.clone(), Map::new());
+            return Ok(State::Ready(Recipe { tables, options, written: false }));
         }
         if folder.adopts() {
             return Ok(match folder.adopted(connection)? {
@@ -173,17 +207,20 @@ impl FolderBenchmark {
                 state => state,
             });
         }
+        // Nobody misses what is made anew.
+        let other = |why| if folder.is_fresh { State::Unfinished } else { State::damaged(why) };
         state_of_recipes::<Recipe>(&folder.marks, connection, &names, |connection, recipes| {
             let Some((Some(recipe), others)) = recipes.split_first() else {
-                return Ok(State::damaged("nobody can say how they were made"));
+                return Ok(other("nobody can say how they were made"));
             };
             if recipes.len() < names.len() || others.iter().any(|other| other.as_ref() != Some(recipe)) {
-                return Ok(State::damaged("another folder has made some of them, or one is missing"));
+                return Ok(other("another folder has made some of them, or one is missing"));
             }
             if recipe.tables != folder.tables_hash {
-                return Ok(State::damaged(
-                    "they were made when the folder said something else of its tables",
-                ));
+                return Ok(other("they were made when the folder said something else of its tables"));
+            }
+            if recipe.written {
+                return Ok(State::Unfinished);
             }
             if let Some(why) = self.foreign_key_missing(connection, &names)? {
                 return Ok(State::Damaged { why });
@@ -201,7 +238,8 @@ impl FolderBenchmark {
         connection: &mut Connection,
         names: &[&str],
     ) -> Result<Option<String>, QueryError> {
-        if connection.dialect().foreign_keys == ForeignKeys::Never {
+        let has_keys = self.folder.variant.as_ref().is_none_or(|variant| variant.keys);
+        if !has_keys || connection.dialect().foreign_keys == ForeignKeys::Never {
             return Ok(None);
         }
         let Some(found) = catalog::foreign_keys(connection, Names::These(names))? else { return Ok(None) };
@@ -331,14 +369,23 @@ impl FolderBenchmark {
         let (places, mut tables): (Vec<usize>, Vec<_>) = described.unzip();
         let mut options = context(&folder.names, folder.seed, &folder.options, values);
         for (place, made) in places.iter().zip(&mut tables) {
-            folder.tables[*place].narrow(made, &mut options).map_err(wrong)?;
+            let table = &folder.tables[*place];
+            table.narrow(made, &mut options).map_err(wrong)?;
+            if let Some(variant) = &folder.variant {
+                variant.keep(made, table.varies, &dialect);
+            }
         }
         let recipe = serde_json::to_string(&self.recipe(values)).unwrap_or_default();
         let whole =
             if folder.is_built_in() && folder.adopts() { String::new() } else { folder.marks.whole(&recipe) };
         let comments = [folder.marks.unfinished(), whole];
+        let variant = folder.variant.as_ref();
         let preparation = Preparation {
             sort_megabytes: Some(SORT_MEGABYTES),
+            // So that a vacuum has to do what it has in a table that was not copied into by its maker.
+            frozen: variant.is_none(),
+            settings: variant.map(|variant| variant.settings.clone()).unwrap_or_default(),
+            refusable: variant.is_some(),
             ..Preparation::of(site, &dialect, tables, &folder.terms, comments)
         };
         let failed = Failed::default();
@@ -419,6 +466,11 @@ pub(super) fn rows_of(folder: &Folder, values: &Values) -> Result<Vec<u64>, Stri
     folder.tables.iter().map(|table| table.rows(&mut context)).collect()
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
 fn wrong(why: String) -> BenchmarkError {
     BenchmarkError::Wrong(why.into())
 }
@@ -429,8 +481,16 @@ impl Benchmark for FolderBenchmark {
     }
 
     fn series(&self) -> Vec<Series> {
-        let defines = self.fit_sample().map(|(_, values)| defines(self.folder, &values)).unwrap_or_default();
-        self.workloads.iter().map(|place| series(self.folder, *place, self.dialect, &defines)).collect()
+        let Ok((_, values)) = self.fit_sample() else { return Vec::new() };
+        let defines = defines(self.folder, &values);
+        let works = self.works(&values, self.workers).unwrap_or_default();
+        let of =
+            |place: &usize| series(self.folder, *place, self.dialect, &defines, works.get(*place)?).into();
+        self.workloads.iter().filter_map(of).collect()
+    }
+
+    fn variant(&self) -> Option<&str> {
+        self.folder.variant.as_ref().map(|variant| variant.name.as_str())
     }
 
     fn sizes_wanted(&self) -> Vec<DataSize> {
@@ -450,6 +510,8 @@ impl Benchmark for FolderBenchmark {
             defines: defines(self.folder, &self.fit_sample()?.1),
             contention: None,
             numbers: Numbers::default(),
+            work: Work::default(),
+            written: None,
             made: Mutex::default(),
         };
         if sending.dialect.is_some_and(|dialect| dialect.auto_increment == AutoIncrement::Never) {
@@ -477,6 +539,11 @@ impl Benchmark for FolderBenchmark {
         let tables = folder.table_names();
         let expected = folder.expected(&made);
         let contentions = folder.contentions(&values).map_err(wrong)?;
+        // Relatives of a product may not know the setting; then each query is run as it is.
+        let told = self.workers.filter(|sql| connection.execute(&sql.replace("{workers}", "0")).is_ok());
+        let works = self.works(&values, told)?;
+        let written = serde_json::to_string(&Recipe { written: true, ..recipe.clone() }).unwrap_or_default();
+        let written = folder.is_fresh.then(|| folder.marks.whole(&written));
         let (dialect, defines) = (self.dialect, defines(folder, &values));
         // Later ones draw from what the first may have added.
         let first = self.workloads.first();
@@ -493,10 +560,13 @@ impl Benchmark for FolderBenchmark {
             contention: contentions[place],
             sql: Some(sql),
             numbers: numbers.clone(),
+            work: works[place].clone(),
+            written: written.clone(),
             made: Mutex::default(),
         };
         // Who made tables without marks may have made them of other values.
-        let text = (!folder.adopts()).then(|| serde_json::to_string(&recipe).unwrap_or_default());
+        let text = (!folder.adopts() && folder.variant.is_none())
+            .then(|| serde_json::to_string(&recipe).unwrap_or_default());
         Ok(Some(Dataset {
             scale: folder.options.scale(&values),
             recipe: text,

@@ -4,12 +4,15 @@
 use std::collections::BTreeMap;
 
 use dyno_results::format::grouped;
+use dyno_results::sql_text::Syntax;
 use dyno_target::connection::{Connection, QueryError};
 
 use super::file::CheckFile;
 use super::mistake::Notes;
+use super::options::Options;
 use super::transactions::{Mix, Transaction};
 use crate::dataset::Verdict;
+use crate::query_set::replace;
 use crate::statements::{kind, statements, unclosed};
 use dyno_engine::request::QueryKind;
 
@@ -50,7 +53,7 @@ impl FolderCheck {
     pub(super) fn compile(
         file: &CheckFile,
         before: &[Self],
-        transactions: &[Transaction],
+        (options, transactions): (&Options, &[Transaction]),
         notes: &mut Notes<'_>,
     ) -> Option<Self> {
         let query = match (&file.none, &file.equal, &file.unchanged) {
@@ -67,7 +70,12 @@ impl FolderCheck {
         if file.growth && file.equal.is_none() {
             notes.at(file.about.span(), "`growth` is for `equal`");
         }
+        let values = options.iter().map(|option| (option.name.to_owned(), "1".to_owned())).collect();
         for sql in query.texts() {
+            if let Err(unknown) = replace(sql, &values, Syntax::ANY) {
+                let known = options.iter().map(|option| option.name);
+                notes.unknown(file.about.span(), "option in the query of a check", &unknown.name, known);
+            }
             if let Some((at, what)) = unclosed(sql) {
                 let begun = sql.get(at..).unwrap_or_default();
                 notes.at(file.about.span(), format!("{what} does not end in the query of a check: {begun}"));
@@ -109,12 +117,21 @@ impl FolderCheck {
         self.of.is_empty() || mix.parts.iter().all(|(part, _)| self.of.contains(part))
     }
 
-    pub(super) fn read(&self, connection: &mut Connection) -> Result<Answer, QueryError> {
+    /// Asks with these values of the options.
+    pub(super) fn read(
+        &self,
+        connection: &mut Connection,
+        defines: &BTreeMap<String, String>,
+    ) -> Result<Answer, QueryError> {
+        // Each has a value: that was looked at when the folder was read.
+        let text = |sql: &String| {
+            replace(sql, defines, Syntax::ANY).map_or_else(|_| sql.clone(), |replaced| replaced.sql)
+        };
         if let Query::None(sql) = &self.query {
-            let count = format!("SELECT COUNT(*) FROM ({sql}\n) AS found");
+            let count = format!("SELECT COUNT(*) FROM ({}\n) AS found", text(sql));
             return Ok(Answer::Count(connection.query_value(&count)?.unwrap_or(0)));
         }
-        let rows = |sql: &String| rows(connection, sql);
+        let rows = |sql: &String| rows(connection, &text(sql));
         Ok(Answer::Rows(self.query.texts().map(rows).collect::<Result<_, _>>()?))
     }
 

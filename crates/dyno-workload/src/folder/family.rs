@@ -10,7 +10,7 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde_json::{Map, Value, json};
 
-use super::benchmark::FolderBenchmark;
+use super::benchmark::{FolderBenchmark, VARIANT};
 use super::built_in::folders;
 use super::options::number;
 use super::{Folder, Mistakes};
@@ -70,7 +70,7 @@ pub(crate) fn registered() -> Vec<&'static dyn Registered> {
 
 impl Registered for FolderFamily {
     fn has_table(&self) -> bool {
-        false
+        self.is_built_in && self.folder.varies()
     }
 
     fn listed(&self) -> Listed {
@@ -80,8 +80,9 @@ impl Registered for FolderFamily {
     fn workloads(&self) -> Vec<(Listed, Vec<String>)> {
         let Self { folder, is_built_in, .. } = *self;
         let listed = |(name, mix): (&&'static str, &'static super::Mix)| {
-            // A user's own is called by its path.
-            let calls = if is_built_in { vec![mix.name.to_owned()] } else { Vec::new() };
+            // A user's own is called by its path, and others have a `queries` and a `tpcb` too.
+            let is_short = is_built_in && !folder.varies();
+            let calls = if is_short { vec![mix.name.to_owned()] } else { Vec::new() };
             (Listed { name, about: mix.about.as_str(), runs_on: folder.runs_on }, calls)
         };
         folder.workloads.iter().zip(&folder.mixes).map(listed).collect()
@@ -112,7 +113,12 @@ impl Registered for FolderFamily {
     }
 
     fn further(&self) -> &'static [&'static str] {
-        &[]
+        match (self.folder.varies(), self.folder.mixes.iter().any(|mix| mix.pass.is_some())) {
+            (true, true) => &[VARIANT, "plans"],
+            (true, false) => &[VARIANT],
+            (false, true) => &["plans"],
+            (false, false) => &[],
+        }
     }
 
     fn typed(&self, matches: &ArgMatches) -> Result<Map<String, Value>, clap::Error> {
@@ -143,6 +149,7 @@ impl Registered for FolderFamily {
         let is_flag = |name: &str| self.folder.options.iter().any(|it| it.is_flag && it.long == name);
         let read = |(name, value): (String, Value)| {
             let read = match &value {
+                Value::String(_) if name == VARIANT && self.folder.varies() => Ok(value),
                 Value::Bool(_) if is_flag(&name) => Ok(value),
                 other if is_flag(&name) => Err(format!("{other} is neither true nor false")),
                 Value::Number(_) => Ok(value),
@@ -161,7 +168,12 @@ impl Registered for FolderFamily {
             let kind = if option.is_flag { json!("boolean") } else { json!(["number", "string"]) };
             (option.long.to_owned(), json!({ "description": option.about, "type": kind }))
         };
-        let properties: Map<String, Value> = self.folder.options.iter().map(property).collect();
+        let variant = self.folder.varies().then(|| {
+            let about = "How the tables are kept, `NAME` or `NAME=CLAUSE; …` as with --variant";
+            (VARIANT.to_owned(), json!({ "description": about, "type": "string" }))
+        });
+        let properties: Map<String, Value> =
+            self.folder.options.iter().map(property).chain(variant).collect();
         json_schema!({ "type": "object", "properties": properties })
     }
 

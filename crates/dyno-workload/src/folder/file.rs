@@ -12,8 +12,8 @@ use toml::Spanned;
 pub struct WorkloadFile {
     /// One line for lists and the help
     pub about: String,
-    /// The transactions and mixes that the folder's name alone stands for, in the order in which they run [default: the
-    /// mixes, or where there is none the transactions]
+    /// The transactions, passes and mixes that the folder's name alone stands for, in the order in which they run [default: the
+    /// passes and mixes, or where there is no mix the transactions and passes]
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub usual: Vec<Spanned<String>>,
@@ -21,6 +21,9 @@ pub struct WorkloadFile {
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub runs_on: Vec<Spanned<String>>,
+    /// Tables that a load has written to are made anew for the next run [default: they are used again]
+    #[serde(default)]
+    pub fresh: bool,
     /// Seed of the generated rows [default: 0]
     #[serde(default)]
     pub seed: u32,
@@ -33,6 +36,8 @@ pub struct WorkloadFile {
     pub tables: Vec<TableFile>,
     #[serde(default)]
     pub transactions: Vec<TransactionFile>,
+    #[serde(default)]
+    pub passes: Vec<PassFile>,
     #[serde(default)]
     pub mixes: Vec<MixFile>,
     #[serde(default)]
@@ -51,8 +56,9 @@ pub struct OptionFile {
     pub default: Spanned<toml::Value>,
     /// The least that it takes [default: 1]
     pub min: Option<i64>,
-    /// The most that it takes
-    pub max: Option<i64>,
+    /// The most that it takes: a number, or an expression over other options
+    #[schemars(with = "Option<NumberOrText>")]
+    pub max: Option<Spanned<toml::Value>>,
     /// Of `fit`, how much suits the machine: an expression over `:cpus` and `:quick` [default: 40 MB for each processor]
     #[schemars(with = "Option<String>")]
     pub suits: Option<Spanned<String>>,
@@ -85,6 +91,9 @@ pub struct TableFile {
     /// What is done with it before each load that writes
     #[schemars(with = "Option<BeforeLoad>")]
     pub before_load: Option<Spanned<BeforeLoad>>,
+    /// It is kept as `--variant` says: its clauses are about this table
+    #[serde(default)]
+    pub varies: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -175,6 +184,12 @@ pub struct TransactionFile {
     pub think: Option<Spanned<f64>>,
     /// Where more clients than a number wait for each other's rows
     pub contended: Option<ContendedFile>,
+    /// One client runs it so many times, whatever load is asked for: a number, or an expression over the options
+    #[schemars(with = "Option<NumberOrText>")]
+    pub times: Option<Spanned<toml::Value>>,
+    /// A statement that changes nothing: what a variant refuses of it, it cannot do, and its load is not begun
+    #[schemars(with = "Option<String>")]
+    pub trial: Option<Spanned<String>>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -185,6 +200,22 @@ pub struct ContendedFile {
     pub rows: Spanned<toml::Value>,
     /// What more clients would do, and how to go further
     pub why: String,
+}
+
+/// Queries that one client runs one after the other, each timed on its own.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PassFile {
+    #[schemars(with = "String")]
+    pub name: Spanned<String>,
+    /// One line for lists [default: the queries]
+    pub about: Option<String>,
+    /// Files of the folder, of one query each
+    #[schemars(with = "Vec<String>")]
+    pub queries: Vec<Spanned<String>>,
+    /// Each runs with 0, 1, 2, 4, … and so many parallel workers, where the product takes that: a number, or an expression over the options
+    #[schemars(with = "Option<NumberOrText>")]
+    pub workers: Option<Spanned<toml::Value>>,
 }
 
 /// Several transactions, of which each client draws one after the other.

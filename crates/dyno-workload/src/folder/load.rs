@@ -8,16 +8,18 @@ use dyno_results::format::grouped;
 use dyno_target::cause::Cause;
 use dyno_target::connection::Connection;
 use dyno_target::product::Dialect;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::benchmark::defines;
-use super::built_in::folders;
 use super::file::BeforeLoad;
+use super::passes::PassLoad;
+use super::settings::WithSettings;
 use super::transactions::last_of;
+use super::variant::Variant;
 use super::verify::{Before, Counted};
 use super::{Folder, Table};
 use crate::benchmark::{
-    Baseline, BenchmarkError, Contention, LOCK_WAIT, Sending, Series, SeriesLoad, read_acknowledged,
+    Baseline, BenchmarkError, Contention, LOCK_WAIT, NamedQuery, Sending, Series, SeriesLoad,
+    read_acknowledged,
 };
 use crate::dataset::{NotReady, TableError, numbers};
 use crate::pgbench::load::PgbenchLoad;
@@ -25,7 +27,7 @@ use crate::script::Numbers;
 use crate::scripts::{Part, load_of};
 
 /// A transaction or a mix on data that is there.
-pub(crate) struct FolderLoad {
+pub(super) struct FolderLoad {
     pub folder: &'static Folder,
     /// Its place among the mixes.
     pub place: usize,
@@ -38,40 +40,44 @@ pub(crate) struct FolderLoad {
     pub contention: Option<Contention>,
     /// The largest keys, by table, of all loads on the data.
     pub numbers: Numbers,
+    /// What is not left to the load that is asked for.
+    pub work: Work,
+    /// The marks of tables that a load has written to, where that is noted.
+    pub written: Option<String>,
     /// What was made of it: an engine that is started again has its own.
     pub made: Mutex<Vec<PgbenchLoad>>,
 }
 
-/// The loads of the transactions of a folder that comes with dyno, on tables whose names begin otherwise than they are written and that
-/// another family looks after.
-pub(crate) fn loads_on(
-    name: &str,
-    [written, own]: [&str; 2],
-    said: &Map<String, Value>,
-) -> Result<BTreeMap<&'static str, Arc<FolderLoad>>, BenchmarkError> {
-    let texts = folders().find(|(known, _)| *known == name).map(|(_, files)| files).unwrap_or_default();
-    let files = texts.into_iter().map(|(file, text)| (file, text.replace(written, own))).collect();
-    let folder =
-        Folder::built_in(name, &files).map_err(|mistakes| BenchmarkError::Wrong(Box::new(mistakes)))?;
-    let folder: &'static Folder = Box::leak(Box::new(folder));
-    let wrong = |why: String| BenchmarkError::Wrong(why.into());
-    let values = folder.options.values(&folder.names, said, 0).map_err(wrong)?;
-    let contentions = folder.contentions(&values).map_err(wrong)?;
-    let load = |(place, contention)| FolderLoad {
-        folder,
-        place,
-        dialect: "",
-        sql: None,
-        defines: defines(folder, &values),
-        contention,
-        numbers: Numbers::default(),
-        made: Mutex::default(),
-    };
-    let each = contentions.into_iter().enumerate().map(|one| (folder.mixes[one.0].name, Arc::new(load(one))));
-    Ok(each.collect())
+/// What one client does, whatever load is asked for.
+#[derive(Clone, Default)]
+pub(super) struct Work {
+    pub pass: Option<PassLoad>,
+    /// How often it runs its transaction.
+    pub times: Option<u64>,
 }
 
 impl FolderLoad {
+    /// Asks the server for what it may refuse of a variant before a thousand clients do.
+    fn attempt(&self, connection: &mut Connection) -> Result<(), BenchmarkError> {
+        if self.folder.variant.is_none() {
+            return Ok(());
+        }
+        let parts = self.folder.mixes[self.place].parts.iter();
+        let trials = parts.filter_map(|(part, _)| self.folder.transactions[*part].trial.as_ref());
+        for sql in self.folder.settings().iter().chain(trials) {
+            match connection.query(sql) {
+                Ok(_) => {}
+                Err(error) if error.is_refusal() => {
+                    return Err(BenchmarkError::Refused { said: error.to_string() });
+                }
+                Err(source) => {
+                    return Err(BenchmarkError::Query { doing: "try what the variant can do", source });
+                }
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn parts(&self) -> Result<Vec<Part>, BenchmarkError> {
         let mut defines = self.defines.clone();
         for table in &self.folder.tables {
@@ -130,19 +136,26 @@ pub(super) fn series(
     place: usize,
     dialect: &str,
     defines: &BTreeMap<String, String>,
+    work: &Work,
 ) -> Series {
+    let pass = work.pass.as_ref().map(|pass| pass.queries);
     let parts = parts(folder, place, (dialect, None), defines).unwrap_or_default();
     let writes = parts.iter().any(|part| part.script.writes());
     Series {
         name: folder.mixes[place].series,
         workload: folder.workloads[place],
         writes,
-        pass: None,
-        fixed: None,
+        pass,
+        fixed: pass.or(work.times),
     }
 }
 
 impl Folder {
+    /// With what each session begins.
+    fn settings(&self) -> &[String] {
+        self.variant.as_ref().map_or(&[], |variant| &variant.settings)
+    }
+
     /// Looks for the largest keys by which scripts number or draw rows.
     pub(super) fn look_for_numbers(
         &self,
@@ -164,14 +177,30 @@ impl Folder {
 
 impl SeriesLoad for FolderLoad {
     fn series(&self) -> Series {
-        series(self.folder, self.place, self.dialect, &self.defines)
+        series(self.folder, self.place, self.dialect, &self.defines, &self.work)
     }
 
     fn workload(&self, sending: &Sending) -> Result<Arc<dyn Workload>, BenchmarkError> {
-        let parts = self.parts()?;
-        let load = load_of(&parts, self.folder.mixes[self.place].is_dealt, &self.numbers, sending)?;
-        self.made.lock().unwrap_or_else(PoisonError::into_inner).push(load.clone());
-        Ok(Arc::new(load))
+        let load: Arc<dyn Workload> = match &self.work.pass {
+            Some(pass) => pass.load.workload(),
+            None => {
+                let parts = self.parts()?;
+                let load = load_of(&parts, self.folder.mixes[self.place].is_dealt, &self.numbers, sending)?;
+                self.made.lock().unwrap_or_else(PoisonError::into_inner).push(load.clone());
+                Arc::new(load)
+            }
+        };
+        Ok(WithSettings::of(load, self.folder.settings()))
+    }
+
+    fn queries(&self, seed: u64) -> Vec<NamedQuery> {
+        let pass = self.work.pass.as_ref().map(|pass| pass.load.of_first_client(seed)).unwrap_or_default();
+        let told = |query: NamedQuery| NamedQuery {
+            settings: [self.folder.settings(), &query.settings].concat(),
+            table_prefix: self.folder.variant.as_ref().map(Variant::beginning),
+            ..query
+        };
+        pass.into_iter().map(told).collect()
     }
 
     fn contention(&self) -> Option<Contention> {
@@ -183,6 +212,13 @@ impl SeriesLoad for FolderLoad {
         connection: &mut Connection,
         mut tell: Option<&mut dyn FnMut(String)>,
     ) -> Result<(), BenchmarkError> {
+        self.attempt(connection)?;
+        if let Some(mark) = self.written.as_ref().filter(|_| self.series().writes) {
+            for table in self.folder.table_names() {
+                let sql = connection.dialect().comments.change(&table, mark);
+                connection.execute(&sql).map_err(TableError::of(&table))?;
+            }
+        }
         let tables = self.folder.tables.iter().filter(|table| table.before_load.is_some());
         let tables: Vec<_> = tables.filter(|_| self.series().writes).collect();
         if !tables.is_empty() {
@@ -212,10 +248,11 @@ impl SeriesLoad for FolderLoad {
         let mut transactions = folder.mixes[place].parts.iter().map(|(part, _)| &folder.transactions[*part]);
         let is_known = transactions.clone().all(|it| it.effects.is_some());
         let says_answers = transactions.any(|it| it.returns.is_some());
-        if !is_known && !says_answers && folder.checks_of(place).next().is_none() {
+        if self.work.pass.is_some() || !is_known && !says_answers && folder.checks_of(place).next().is_none()
+        {
             return Ok(None);
         }
-        let before = Before::take(folder, place, connection)?;
+        let before = Before::take(folder, place, &self.defines, connection)?;
         Ok(Some(Baseline::new(move |connection, target, done, acknowledged| {
             let mut counted = Counted::default();
             read_acknowledged(acknowledged).for_each(|told| counted.add(&told));

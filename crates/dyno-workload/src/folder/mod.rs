@@ -11,12 +11,15 @@ mod file;
 mod load;
 mod mistake;
 mod options;
+mod passes;
 mod read;
 mod rows;
 mod sample;
+mod settings;
 mod shown;
 mod tables;
 mod transactions;
+mod variant;
 mod verify;
 
 use std::collections::BTreeMap;
@@ -29,16 +32,19 @@ pub use built_in::{ExportError, export};
 pub use family::register;
 pub(crate) use family::{built_in, registered};
 pub use file::WorkloadFile;
-pub(crate) use load::{FolderLoad, loads_on};
 pub use mistake::{Mistake, Mistakes};
 pub use read::{Named, named, read};
 pub use shown::check;
+pub use variant::VariantError;
+pub(crate) use variant::split;
 
 use self::checks::FolderCheck;
 use self::mistake::{Notes, in_words};
 use self::options::Options;
+use self::passes::Pass;
 use self::tables::{ROW, Table};
 use self::transactions::{Mix, Transaction};
+use self::variant::Variant;
 use crate::dataset::{Marks, Terms};
 use crate::script::{Names, Slot};
 
@@ -75,7 +81,11 @@ pub(crate) struct Folder {
     options: Options,
     tables: Vec<Table>,
     transactions: Vec<Transaction>,
-    /// Each transaction alone, and the mixes.
+    /// Tables that a load has written to are made anew.
+    is_fresh: bool,
+    /// How the tables are kept, where a user says that.
+    variant: Option<Variant>,
+    /// Each transaction alone, the passes, and the mixes.
     mixes: Vec<Mix>,
     /// `./shop/join`, of each of these.
     workloads: Vec<&'static str>,
@@ -93,7 +103,18 @@ impl Folder {
     fn new(name: &str, files: &BTreeMap<String, String>) -> Result<Self, Mistakes> {
         // Not the folder's name: it may be renamed.
         let instead = "name another database, made for this, or give the table another name in workload.toml";
-        Self::compile(name, files, (OWN, instead))
+        Self::compile(name, files, (OWN, instead), None)
+    }
+
+    /// The same on tables of a variant's own.
+    fn kept(&self, variant: Variant) -> Result<Self, Mistakes> {
+        let marks = (self.marks.beginning, "name another database, or give the variant another name");
+        Self::compile(self.name, &self.files, marks, Some(variant))
+    }
+
+    /// Whether a user can say how some of its tables are kept.
+    fn varies(&self) -> bool {
+        self.tables.iter().any(|table| table.varies)
     }
 
     fn is_built_in(&self) -> bool {
@@ -103,7 +124,7 @@ impl Folder {
     /// One that comes with dyno.
     fn built_in(name: &str, files: &BTreeMap<String, String>) -> Result<Self, Mistakes> {
         let beginning = format!("dyno {name}/").leak();
-        Self::compile(name, files, (beginning, "name another database, made for this"))
+        Self::compile(name, files, (beginning, "name another database, made for this"), None)
     }
 
     /// Its tables carry marks that have this `beginning`; who has others of these names is told what to do `instead`.
@@ -111,9 +132,15 @@ impl Folder {
         name: &str,
         files: &BTreeMap<String, String>,
         (beginning, instead): (&'static str, &'static str),
+        variant: Option<Variant>,
     ) -> Result<Self, Mistakes> {
         let text = files.get(FILE).map_or("", String::as_str);
-        let file = parse(text)?;
+        let mut file = parse(text)?;
+        let mut files = files.clone();
+        if let Some(variant) = &variant {
+            variant.rename(&mut file, &mut files);
+        }
+        let files = files;
         let mut notes = Notes { file: FILE, text, found: Vec::new() };
         let mut names = Names::new();
         let row = names.slot(ROW);
@@ -133,18 +160,21 @@ impl Folder {
         for transaction in file.transactions.iter().filter(|_| is_whole) {
             let known = (&options, tables.as_slice());
             let compiled =
-                Transaction::compile(transaction, &transactions, files, known, &mut names, &mut notes);
+                Transaction::compile(transaction, &transactions, &files, known, &mut names, &mut notes);
             transactions.push(compiled);
         }
         let mut mixes: Vec<Mix> =
             transactions.iter().enumerate().map(|(place, it)| Mix::of(place, it)).collect();
+        for pass in &file.passes {
+            mixes.push(Pass::compile(pass, &mixes, &files, &options, &mut names, &mut notes));
+        }
         for mix in file.mixes.iter().filter(|_| is_whole) {
             mixes.push(Mix::compile(mix, &mixes, &transactions, &mut notes));
         }
         let usual = usual(&file, &mixes, is_whole, &mut notes);
         let mut checks: Vec<FolderCheck> = Vec::new();
         for check in file.checks.iter().filter(|_| is_whole) {
-            checks.extend(FolderCheck::compile(check, &checks, &transactions, &mut notes));
+            checks.extend(FolderCheck::compile(check, &checks, (&options, &transactions), &mut notes));
         }
         let runs_on = runs_on(&file, &mut notes);
         check_adoption(&options, &tables, &file, &mut notes);
@@ -158,13 +188,14 @@ impl Folder {
             name,
             about: file.about.leak(),
             runs_on,
-            files: files.clone(),
+            files,
             names: Arc::new(names),
             row,
             seed,
             options,
             tables,
             transactions,
+            is_fresh: file.fresh,
             mixes,
             workloads,
             usual,
@@ -179,7 +210,8 @@ impl Folder {
                 rights: "connect as a user who may make, fill, alter and drop tables in this database, and refer to them",
             },
             marks: Marks { beginning, format: FORMAT },
-            tables_hash: hash_of_tables(text),
+            tables_hash: hash_of_tables(text, variant.as_ref()),
+            variant,
         })
     }
 }
@@ -207,7 +239,7 @@ fn usual(file: &WorkloadFile, mixes: &[Mix], is_whole: bool, notes: &mut Notes<'
     match (usual.is_empty(), file.mixes.len()) {
         (false, _) => usual,
         (true, 0) => (0..mixes.len()).collect(),
-        (true, written) => (mixes.len().saturating_sub(written)..mixes.len()).collect(),
+        (true, written) => (mixes.len().saturating_sub(written + file.passes.len())..mixes.len()).collect(),
     }
 }
 
@@ -242,7 +274,11 @@ fn check_adoption(options: &Options, tables: &[Table], file: &WorkloadFile, note
 fn limits(file: &WorkloadFile, notes: &mut Notes<'_>) {
     let counts = [
         ("tables", file.tables.len(), TABLES_MAX),
-        ("transactions and mixes", file.transactions.len() + file.mixes.len(), TRANSACTIONS_MAX),
+        (
+            "transactions, passes and mixes",
+            file.transactions.len() + file.passes.len() + file.mixes.len(),
+            TRANSACTIONS_MAX,
+        ),
         ("checks", file.checks.len(), TRANSACTIONS_MAX),
     ];
     for (what, count, most) in counts {
@@ -253,7 +289,7 @@ fn limits(file: &WorkloadFile, notes: &mut Notes<'_>) {
             ));
         }
     }
-    if file.transactions.is_empty() {
+    if file.transactions.is_empty() && file.passes.is_empty() {
         notes.found.push(Mistake::of_file(
             FILE,
             "there is no transaction: write [[transactions]] with a name, and its script NAME.sql",
@@ -262,13 +298,14 @@ fn limits(file: &WorkloadFile, notes: &mut Notes<'_>) {
 }
 
 /// What is said of the tables and of how many rows they have, however it is written.
-fn hash_of_tables(text: &str) -> String {
+fn hash_of_tables(text: &str, variant: Option<&Variant>) -> String {
     let said: toml::Table = text.parse().unwrap_or_default();
     let part = |name: &str| said.get(name).map(ToString::to_string).unwrap_or_default();
     let options = said.get("options").and_then(toml::Value::as_table);
     let default =
         |(name, option): (&String, &toml::Value)| Some(format!("{name} {}", option.get("default")?));
     let defaults: Vec<String> = options.into_iter().flatten().filter_map(default).collect();
-    let bytes = [part("tables"), part("seed"), defaults.join("\n")].join("\n").into_bytes();
+    let variant = variant.map(|variant| format!("\n{variant:?}")).unwrap_or_default();
+    let bytes = ([part("tables"), part("seed"), defaults.join("\n")].join("\n") + &variant).into_bytes();
     format!("{:016x}", fnv1a::mixed(fnv1a::START, bytes))
 }

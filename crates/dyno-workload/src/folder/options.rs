@@ -26,7 +26,7 @@ const QUICK: &str = "quick";
 #[derive(Debug)]
 pub(super) struct Options {
     list: Vec<FolderOption>,
-    /// Each behind those that its default reads.
+    /// Each behind those that its default and its largest value read.
     order: Vec<usize>,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct FolderOption {
     /// The query that returns it of tables that are there.
     pub found: Option<String>,
     min: i64,
-    max: Option<i64>,
+    max: Option<Program>,
     slot: Slot,
 }
 
@@ -85,6 +85,10 @@ impl Options {
                 notes
                     .at(found.span(), format!("an option is found by one SELECT, and this is none: {query}"));
             }
+            let max = option.max.as_ref().and_then(|max| {
+                let is_other = |read| slots.contains(&read) && read != *slot;
+                compile(&text_of(max), max.span(), names, notes, is_other)
+            });
             fits += u32::from(is_fit);
             if fits > 1 && is_fit {
                 notes.at(
@@ -102,7 +106,7 @@ impl Options {
                 suits: suits.filter(|_| is_fit),
                 found: option.found.as_ref().map(|found| found.get_ref().clone()),
                 min: option.min.unwrap_or(1),
-                max: option.max,
+                max,
                 slot: *slot,
             });
         }
@@ -192,8 +196,17 @@ impl Options {
             if number.is_some_and(|number| number < option.min as f64) {
                 return Err(format!("{} is too little: it takes {} and more", said(), grouped(option.min)));
             }
-            if let Some(max) = option.max.filter(|max| number.is_some_and(|number| number > *max as f64)) {
-                return Err(format!("{} is too much: it takes at most {}", said(), grouped(max)));
+            if let Some((number, max)) = number.zip(option.max.as_ref()) {
+                let wrong =
+                    |why: String| format!("the most that --{} takes cannot be computed: {why}", option.long);
+                let max = match context.evaluate(max, 0, 0).map_err(|error| wrong(error.to_string()))? {
+                    Value::Integer(max) => max,
+                    Value::Double(max) => max as i64,
+                    other => return Err(wrong(format!("{} is no number", shown(other)))),
+                };
+                if number > max as f64 {
+                    return Err(format!("{} is too much: it takes at most {}", said(), grouped(max)));
+                }
             }
             context.set(option.slot, value);
             values[*place] = value;
@@ -249,7 +262,7 @@ fn check_flag(option: &OptionFile, notes: &mut Notes<'_>) -> bool {
 fn order(list: &[FolderOption]) -> Vec<usize> {
     let mut order: Vec<usize> = Vec::new();
     let ready = |order: &[usize], option: &FolderOption| {
-        let reads = option.program.iter().flat_map(Program::reads);
+        let reads = option.program.iter().chain(&option.max).flat_map(Program::reads);
         let mut places = reads.filter_map(|slot| list.iter().position(|other| other.slot == slot));
         places.all(|place| order.contains(&place))
     };

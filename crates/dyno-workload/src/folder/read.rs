@@ -90,6 +90,13 @@ pub fn read(folder: &Path) -> Result<BTreeMap<String, String>, Mistakes> {
             }
         }
     }
+    for query in file.passes.iter().take(TRANSACTIONS_MAX).flat_map(|pass| &pass.queries) {
+        match read_within(folder, query.get_ref()) {
+            Ok(Some(text)) => _ = files.insert(query.get_ref().clone(), text),
+            Ok(None) => {}
+            Err(why) => notes.at(query.span(), why),
+        }
+    }
     if !notes.found.is_empty() {
         return Err(Mistakes(notes.found));
     }

@@ -53,6 +53,13 @@ pub fn check(name: &str, files: &BTreeMap<String, String>) -> Result<String, Mis
                 let _ = writeln!(text, "    {}", statement.sql.replace('\n', "\n    "));
             }
         }
+        for (workload, mix) in folder.workloads.iter().zip(&folder.mixes) {
+            let Some(pass) = &mix.pass else { continue };
+            let _ = writeln!(text, "  {workload}");
+            for query in pass.sql(&defines(folder, &values)) {
+                let _ = writeln!(text, "    {}", query.replace('\n', "\n    "));
+            }
+        }
     }
     for (table, count) in folder.tables.iter().zip(&rows) {
         let _ = writeln!(text, "\n{} ({} rows)", table.name, grouped(*count));

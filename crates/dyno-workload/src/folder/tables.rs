@@ -82,6 +82,8 @@ pub(super) struct Table {
     pub foreign_keys: Vec<Reference>,
     fill_percent: Option<u8>,
     pub before_load: Option<BeforeLoad>,
+    /// It is kept as a variant says.
+    pub varies: bool,
     /// The first column is the number of the row.
     pub is_numbered: bool,
     /// Room for a row as text.
@@ -378,6 +380,7 @@ impl Table {
             foreign_keys,
             fill_percent,
             before_load,
+            varies: file.varies,
             is_numbered,
             row_bytes_max,
         })

@@ -10,12 +10,14 @@ use toml::Spanned;
 use super::file::{ContendedFile, MixFile, TransactionFile};
 use super::mistake::{Mistake, Notes};
 use super::options::{Options, inside, text_of};
+use super::passes::Pass;
 use super::tables::{self, Table};
 use super::{DIALECTS, STATEMENTS_MAX};
 use crate::benchmark::Contention;
 use crate::pgbench::mix::Pauses;
 use crate::script::{Names, Program, RowContext, Undefined, Value, compile};
 use crate::scripts::{SqlScript, SqlScriptError};
+use crate::statements::statements;
 
 /// How many transactions can be dealt to a client at a time.
 const CARDS_MAX: u64 = 1_000;
@@ -43,6 +45,10 @@ pub(super) struct Transaction {
     pub numbered: Vec<usize>,
     /// The rows of which each transaction changes one, and why no more clients are of use.
     contended: Option<(Program, &'static str)>,
+    /// How often one client runs it, where that is not left to the load.
+    times: Option<Program>,
+    /// What a variant is asked before its load begins.
+    pub trial: Option<String>,
 }
 
 /// What rows of a table are counted for.
@@ -67,6 +73,8 @@ pub(super) struct Mix {
     pub parts: Vec<(usize, u32)>,
     /// They are dealt, and not drawn.
     pub is_dealt: bool,
+    /// What it is made of in place of transactions.
+    pub pass: Option<Pass>,
 }
 
 impl Transaction {
@@ -113,6 +121,14 @@ impl Transaction {
             let program = tables::compile(&text_of(rows), rows.span(), names, notes, is_option)?;
             Some((program, &*why.clone().leak()))
         });
+        let times = file.times.as_ref().and_then(|times| {
+            let is_option = |slot| options.place(slot).is_some();
+            tables::compile(&text_of(times), times.span(), names, notes, is_option)
+        });
+        if let Some(trial) = file.trial.as_ref().filter(|trial| statements(trial.get_ref()).len() != 1) {
+            notes.at(trial.span(), "a trial is one statement");
+        }
+        let trial = file.trial.as_ref().map(|trial| trial.get_ref().clone());
         let about = match &file.about {
             Some(about) => about.clone(),
             None if only_reads => format!("read: {script}"),
@@ -133,6 +149,8 @@ impl Transaction {
             pauses,
             numbered,
             contended,
+            times,
+            trial,
         }
     }
 
@@ -144,6 +162,16 @@ impl Transaction {
             Value::Integer(rows @ 1..) => {
                 Ok(Some(Contention { clients: u32::try_from(rows).unwrap_or(u32::MAX), why }))
             }
+            _ => Err(wrong("they are no whole number from 1 on")),
+        }
+    }
+
+    /// How often one client runs it, where that is not left to the load.
+    pub(super) fn times(&self, context: &mut RowContext) -> Result<Option<u64>, String> {
+        let Some(times) = &self.times else { return Ok(None) };
+        let wrong = |why: &str| format!("the times of {}: {why}", self.name);
+        match context.evaluate(times, 0, 0).map_err(|error| wrong(&error.to_string()))? {
+            Value::Integer(times @ 1..) => Ok(Some(times.cast_unsigned())),
             _ => Err(wrong("they are no whole number from 1 on")),
         }
     }
@@ -181,7 +209,11 @@ fn variants(script: &str, texts: &BTreeMap<String, String>) -> BTreeMap<&'static
     variant_names(script).filter(|(_, file)| texts.contains_key(file)).collect()
 }
 
-fn check_name(name: &Spanned<String>, mut before: impl Iterator<Item = &'static str>, notes: &mut Notes<'_>) {
+pub(super) fn check_name(
+    name: &Spanned<String>,
+    mut before: impl Iterator<Item = &'static str>,
+    notes: &mut Notes<'_>,
+) {
     let text = name.get_ref().as_str();
     let is_name = text.starts_with(|c: char| c.is_ascii_lowercase())
         && text.len() <= 48
@@ -364,7 +396,11 @@ impl Mix {
     /// A transaction alone.
     pub(super) fn of(place: usize, transaction: &Transaction) -> Self {
         let Transaction { name, series, about, .. } = transaction;
-        Self { name, series, about: about.clone(), parts: vec![(place, 1)], is_dealt: false }
+        Self { about: about.clone(), parts: vec![(place, 1)], ..Self::new(name, series) }
+    }
+
+    pub(super) fn new(name: &'static str, series: &'static str) -> Self {
+        Self { name, series, about: String::new(), parts: Vec::new(), is_dealt: false, pass: None }
     }
 
     pub(super) fn compile(
@@ -377,6 +413,9 @@ impl Mix {
         let mut parts = Vec::new();
         for (name, weight) in &file.weights {
             match transactions.iter().position(|transaction| transaction.name == name) {
+                Some(place) if transactions[place].times.is_some() => {
+                    notes.at(weight.span(), format!("`{name}` has `times`, and is run alone"));
+                }
                 Some(place) if *weight.get_ref() > 0 => parts.push((place, *weight.get_ref())),
                 Some(_) => notes.at(weight.span(), "a weight is at least 1: leave the transaction out"),
                 None => {
@@ -396,6 +435,6 @@ impl Mix {
             file.weights.iter().map(|(name, weight)| format!("{name} {}", weight.get_ref())).collect();
         let about = file.about.clone().unwrap_or_else(|| format!("mix: {}", shares.join(", ")));
         let name = file.name.get_ref().clone().leak();
-        Self { name, series: name, about, parts, is_dealt: file.deal }
+        Self { about, parts, is_dealt: file.deal, ..Self::new(name, name) }
     }
 }

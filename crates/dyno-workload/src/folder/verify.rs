@@ -1,7 +1,7 @@
 //! What must hold behind a load: as many rows more or fewer as its acknowledged transactions have added and removed, and the checks of
 //! the folder. Reads the tables once before and once after; the load must stand still meanwhile.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use dyno_results::event::Check;
 use dyno_results::format::grouped;
@@ -33,24 +33,31 @@ impl Census {
     pub(super) fn take(
         folder: &Folder,
         place: usize,
+        defines: &BTreeMap<String, String>,
         connection: &mut Connection,
     ) -> Result<Self, TableError> {
         limits::lift(connection);
         let begin = connection.dialect().begin_snapshot;
         if begin.is_empty() {
-            return Self::read(folder, place, connection);
+            return Self::read(folder, place, defines, connection);
         }
         connection.execute(begin).map_err(TableError::of("the tables"))?;
-        let census = Self::read(folder, place, connection);
+        let census = Self::read(folder, place, defines, connection);
         let ended = connection.execute(if census.is_ok() { "COMMIT" } else { "ROLLBACK" });
         let census = census?;
         ended.map_err(TableError::of("the tables"))?;
         Ok(census)
     }
 
-    fn read(folder: &Folder, place: usize, connection: &mut Connection) -> Result<Self, TableError> {
+    fn read(
+        folder: &Folder,
+        place: usize,
+        defines: &BTreeMap<String, String>,
+        connection: &mut Connection,
+    ) -> Result<Self, TableError> {
         let rows = count_rows(connection, &folder.table_names())?;
-        let answer = |check: &FolderCheck| check.read(connection).map_err(TableError::of(&check.called()));
+        let answer =
+            |check: &FolderCheck| check.read(connection, defines).map_err(TableError::of(&check.called()));
         Ok(Self { rows, answers: folder.checks_of(place).map(answer).collect::<Result<_, _>>()? })
     }
 }
@@ -106,7 +113,7 @@ impl Folder {
         (place, before): (usize, &Before),
         (done, counted): (Done, &Counted),
     ) -> Result<Vec<Check>, TableError> {
-        let after = Census::take(self, place, connection)?;
+        let after = Census::take(self, place, &before.defines, connection)?;
         let mut verdicts = Vec::new();
         let parts = || self.mixes[place].parts.iter().map(|(part, _)| &self.transactions[*part]);
         let is_known = parts().all(|transaction| transaction.effects.is_some());
@@ -166,6 +173,8 @@ impl Counted {
 pub(super) struct Before {
     census: Census,
     gaps: Gaps,
+    /// The values of the options.
+    defines: BTreeMap<String, String>,
 }
 
 /// Numbers that a server gave to no row, in the table that has the largest share of them.
@@ -179,9 +188,10 @@ impl Before {
     pub(super) fn take(
         folder: &Folder,
         place: usize,
+        defines: &BTreeMap<String, String>,
         connection: &mut Connection,
     ) -> Result<Self, TableError> {
-        let census = Census::take(folder, place, connection)?;
+        let census = Census::take(folder, place, defines, connection)?;
         let mut gaps = Gaps::default();
         let parts = folder.mixes[place].parts.iter().map(|(part, _)| &folder.transactions[*part]);
         // The tables from which those draw that say what they return.
@@ -197,7 +207,7 @@ impl Before {
                 gaps = found;
             }
         }
-        Ok(Self { census, gaps })
+        Ok(Self { census, gaps, defines: defines.clone() })
     }
 }
 

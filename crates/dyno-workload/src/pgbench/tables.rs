@@ -1,9 +1,6 @@
-//! The four tables of pgbench for who makes them otherwise than the workload `tpcb`: `dyno pgbench -i`, and `storage` under other names.
-//! Text only, runs nothing.
+//! The four tables of pgbench for who makes them otherwise than the workload `tpcb`: `dyno pgbench -i`. Text only, runs nothing.
 
-use dyno_target::product::Dialect;
-
-use crate::dataset::{self, Key, Kind, RowRange, RowWriter, Rows, column};
+use crate::dataset::{RowRange, RowWriter, Rows};
 
 /// Accounts per branch, as in TPC-B.
 pub(crate) const ACCOUNTS_PER_BRANCH: u64 = 100_000;
@@ -11,8 +8,6 @@ pub(crate) const ACCOUNTS_PER_BRANCH: u64 = 100_000;
 pub(crate) const TELLERS_PER_BRANCH: u64 = 10;
 /// Scale from which pgbench numbers accounts with a `bigint`: above, 32 bits would no longer hold them all.
 pub(crate) const BIGINT_SCALE: u32 = 20_000;
-/// With what the names of pgbench's tables begin.
-pub(crate) const BEGINNING: &str = "pgbench_";
 /// All tables, as DROP, TRUNCATE and VACUUM take them; in pgbench's order.
 pub(crate) const ALL_TABLES: &str = "pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers";
 
@@ -59,91 +54,41 @@ impl Table {
         }
     }
 
-    /// The table for data of `scale`. Account numbers are integers below [`BIGINT_SCALE`] and `bigint` from it on.
-    pub(crate) fn describe(self, scale: u32) -> dataset::Table {
-        let aid = if scale < BIGINT_SCALE { Kind::Integer } else { Kind::BigInteger };
-        let number = |name| column(name, Kind::Integer, "");
-        let key = |name, kind| column(name, kind, " NOT NULL");
-        let filler = |length| column("filler", Kind::Char(length), "");
-        let columns = match self {
-            Self::Branches => vec![key("bid", Kind::Integer), number("bbalance"), filler(88)],
-            Self::Tellers => {
-                vec![key("tid", Kind::Integer), number("bid"), number("tbalance"), filler(84)]
-            }
-            Self::Accounts => vec![key("aid", aid), number("bid"), number("abalance"), filler(84)],
-            Self::History => vec![
-                number("tid"),
-                number("bid"),
-                column("aid", aid, ""),
-                number("delta"),
-                column("mtime", Kind::Timestamp, ""),
-                filler(22),
-            ],
-        };
-        let keyed = self.key().is_some();
-        dataset::Table {
-            rows: self.rows(scale),
-            key: keyed.then_some(Key::Primary),
-            fill_percent: keyed.then_some(100),
-            ..dataset::Table::new(self.name(), columns)
-        }
-    }
-
     /// `ALTER TABLE … ADD PRIMARY KEY`; `None` for the history.
     pub(crate) fn key_sql(self) -> Option<String> {
         self.key().map(|column| format!("alter table {} add primary key ({column})", self.name()))
     }
 }
 
-/// An account's.
-const FILLER: &[u8] = &[b' '; 84];
-
 /// The rows of one table.
 #[derive(Debug)]
-pub(crate) struct TpcbRows {
-    table: Table,
-    /// Of an account's filler: none where the server pads it to its length.
-    blanks: usize,
-    /// Of so many accounts one has a balance, which is its number; 0 for none.
-    balance_every: u64,
-}
+pub(crate) struct TpcbRows(Table);
 
 impl TpcbRows {
     /// All rows at a scale.
     pub(crate) fn of(table: Table, scale: u32) -> RowRange<Self> {
-        let rows = Self { table, blanks: 0, balance_every: 0 };
-        RowRange { rows, next: 1, last: table.rows(scale) }
-    }
-
-    /// The same size of rows on every product, and of so many accounts one with a balance, which is its number.
-    pub(crate) fn with_balances(table: Table, dialect: &Dialect, balance_every: u64) -> Self {
-        Self { table, blanks: if dialect.pads_char { 0 } else { FILLER.len() }, balance_every }
-    }
-
-    fn balance(&self, number: u64) -> u64 {
-        let has = self.table == Table::Accounts && self.balance_every > 0;
-        if has && number.is_multiple_of(self.balance_every) { number } else { 0 }
+        RowRange { rows: Self(table), next: 1, last: table.rows(scale) }
     }
 }
 
 impl Rows for TpcbRows {
-    /// Two numbers of 20 digits and the constant columns.
+    /// Three numbers of 20 digits.
     fn row_bytes_max(&self) -> usize {
-        64 + FILLER.len()
+        64
     }
 
     #[inline]
     fn write(&mut self, number: u64, row: &mut impl RowWriter) {
         row.integer(number);
-        match self.table {
+        match self.0 {
             Table::Branches | Table::History => {}
             Table::Tellers => row.integer((number - 1) / TELLERS_PER_BRANCH + 1),
             Table::Accounts => row.integer((number - 1) / ACCOUNTS_PER_BRANCH + 1),
         }
-        row.integer(self.balance(number));
-        // pgbench leaves the filler of branches and tellers NULL, and that of accounts blank.
-        match self.table {
-            Table::Accounts => row.text(|text| text.extend_from_slice(&FILLER[..self.blanks])),
+        row.integer(0_u64);
+        // pgbench leaves the filler of branches and tellers NULL, and the server pads that of accounts, which is blank.
+        match self.0 {
+            Table::Accounts => row.text(|_| ()),
             _ => row.null(),
         }
     }
@@ -153,26 +98,6 @@ impl Rows for TpcbRows {
 mod tests {
     use super::*;
     use crate::dataset::rows::Form;
-
-    #[test]
-    fn account_numbers_are_wide_from_the_scale_that_pgbench_has() {
-        let create = |table: Table, scale| table.describe(scale).create(&Dialect::of_wire(false), "");
-        assert!(create(Table::Accounts, 19_999).contains("(aid INTEGER NOT NULL, "));
-        assert!(create(Table::Accounts, 20_000).contains("(aid BIGINT NOT NULL, "));
-        assert!(create(Table::History, 20_000).contains("aid BIGINT, "));
-        assert!(Table::Accounts.rows(BIGINT_SCALE - 1) < i32::MAX as u64);
-    }
-
-    #[test]
-    fn storage_is_named_where_pgbench_names_it() {
-        let create = |table: Table| table.describe(1).create(&Dialect::of_wire(false), "");
-        assert_eq!(
-            create(Table::Branches),
-            "CREATE TABLE pgbench_branches (bid INTEGER NOT NULL, bbalance INTEGER, filler CHAR(88)) \
-             WITH (fillfactor=100)"
-        );
-        assert!(!create(Table::History).contains("fillfactor"));
-    }
 
     fn all(table: Table, scale: u32, capacity: usize) -> (u64, String) {
         let mut rows = TpcbRows::of(table, scale);
@@ -200,10 +125,6 @@ mod tests {
         assert_eq!(count, 200_000);
         assert!(accounts.contains("\n100000\t1\t0\t\n100001\t2\t0\t\n"));
         assert!(accounts.ends_with("\n200000\t2\t0\t\n"));
-        let mut padded = Vec::with_capacity(200);
-        let rows = TpcbRows { table: Table::Accounts, blanks: FILLER.len(), balance_every: 0 };
-        RowRange { rows, next: 7, last: 7 }.fill(Form::Lines, &mut padded);
-        assert_eq!(padded, format!("7\t1\t0\t{:84}\n", "").as_bytes());
         assert_eq!(all(Table::History, 2, 200).0, 0);
     }
 

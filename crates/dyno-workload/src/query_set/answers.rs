@@ -42,12 +42,9 @@ impl Answer {
         self.kinds.push(kind);
     }
 
-    /// Counts a row, and keeps it unless it could as well be another.
-    pub(super) fn row(&mut self, row: Row<'_>, is_any: bool) {
+    /// Counts a row, and keeps it.
+    pub(super) fn row(&mut self, row: Row<'_>) {
         self.count += 1;
-        if is_any {
-            return;
-        }
         let mut kinds = self.kinds.iter().copied();
         let mut kind = || kinds.next().unwrap_or_default();
         if self.digester.is_none() && self.rows.len() < ROWS_KEPT {
@@ -130,7 +127,7 @@ mod tests {
         ];
         for row in rows {
             let mut answer = Answer::default();
-            (0..=ROWS_KEPT).for_each(|_| answer.row(Row::from(&Texts(row) as &dyn Fields), false));
+            (0..=ROWS_KEPT).for_each(|_| answer.row(Row::from(&Texts(row) as &dyn Fields)));
             let all = Digester::begin(&vec![answer.rows[0].clone(); ROWS_KEPT + 1], &[]);
             assert_eq!(answer.digester.as_ref().map(Digester::digest), Some(all.digest()), "{row:?}");
         }
@@ -143,7 +140,7 @@ mod tests {
     /// Of so many rows with one value.
     fn rows_of(values: impl Iterator<Item = String>) -> Answer {
         let mut answer = Answer::default();
-        values.for_each(|value| answer.row(Row::from(&Texts(&[&value]) as &dyn Fields), false));
+        values.for_each(|value| answer.row(Row::from(&Texts(&[&value]) as &dyn Fields)));
         answer
     }
 
@@ -168,7 +165,7 @@ mod tests {
         let values: Vec<String> = (0..1_000).map(value).collect();
         let values: Vec<&str> = values.iter().map(String::as_str).collect();
         for _ in 0..3 {
-            wide.row(Row::from(&Texts(&values) as &dyn Fields), false);
+            wide.row(Row::from(&Texts(&values) as &dyn Fields));
         }
         assert_eq!((wide.rows.len(), wide.count, wide.digester.is_some()), (0, 3, true));
     }
@@ -178,7 +175,7 @@ mod tests {
         let mut answer = Answer::default();
         answer.begin(3);
         [Kind::Text, Kind::Padded, Kind::Binary].into_iter().for_each(|kind| answer.kind(kind));
-        answer.row(Row::from(&Texts(&["NULL", "a  ", "a"]) as &dyn Fields), false);
+        answer.row(Row::from(&Texts(&["NULL", "a  ", "a"]) as &dyn Fields));
         assert_eq!(answer.rows, [["'NULL'", "a", "\\x61"]]);
         // Told anew.
         [Kind::Text, Kind::Padded, Kind::Json].into_iter().for_each(|kind| answer.kind(kind));

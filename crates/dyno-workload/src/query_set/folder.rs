@@ -116,6 +116,17 @@ impl QueryFolder {
         &self.unused
     }
 
+    /// In the order of [`queries`](Self::queries).
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// As products of a syntax read them.
+    pub(crate) fn queries(&self, syntax: Syntax) -> Arc<[Query]> {
+        let own = self.readings.iter().find(|(of, _)| *of == syntax).or(self.readings.first());
+        own.map(|(_, queries)| Arc::clone(queries)).unwrap_or_default()
+    }
+
     /// Queries of a pass.
     #[must_use]
     pub fn pass(&self) -> u64 {
@@ -131,8 +142,7 @@ impl QueryFolder {
     /// The load of them on a product of a syntax. Each client begins one query further than the one before it.
     #[must_use]
     pub fn load(&self, syntax: Syntax) -> Box<dyn SeriesLoad> {
-        let own = self.readings.iter().find(|(of, _)| *of == syntax).or(self.readings.first());
-        let queries = own.map(|(_, queries)| Arc::clone(queries)).unwrap_or_default();
+        let queries = self.queries(syntax);
         let several = queries.iter().any(|query| query.statements.len() > 1);
         let load = QueryLoad::new(self.names.iter().cloned(), move |client, _| pass_of(client, &queries));
         let load = if several { load.with_rollback() } else { load };
@@ -194,7 +204,7 @@ impl QueryFile<'_> {
         };
         self.put_directives(&mut first.sql)?;
         let parameters = parameters.into_iter().collect();
-        Ok(Query { place, setting: None, statements, parameters, any_rows: false })
+        Ok(Query { place, setting: None, statements, parameters })
     }
 
     fn line(&self, at: usize) -> usize {

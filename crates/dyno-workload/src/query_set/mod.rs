@@ -24,7 +24,7 @@ use dyno_wire::server_error::ServerError;
 use crate::benchmark::NamedQuery;
 
 pub use folder::{QueryFolder, QueryFolderError};
-pub(crate) use parameters::quoted_names;
+pub(crate) use parameters::{quoted_names, replace};
 
 use answers::Answer;
 use running::{RunningQueries, RunningQueryPlace};
@@ -44,8 +44,6 @@ pub(crate) struct Query {
     pub statements: Vec<QueryStatement>,
     /// The values in it that another run may have otherwise.
     pub parameters: Vec<String>,
-    /// Which rows it returns is the server's choice: only how many they are is kept.
-    pub any_rows: bool,
 }
 
 /// A statement of a query.
@@ -59,7 +57,7 @@ impl Query {
     /// Of one statement, without parameters.
     pub(crate) fn one(place: u16, sql: String, kind: QueryKind) -> Self {
         let statements = vec![QueryStatement { sql, kind }];
-        Self { place, setting: None, statements, parameters: Vec::new(), any_rows: false }
+        Self { place, setting: None, statements, parameters: Vec::new() }
     }
 
     pub(crate) fn only_reads(&self) -> bool {
@@ -73,7 +71,7 @@ impl Query {
     }
 
     /// Its statements as a text.
-    fn sql(&self) -> String {
+    pub(crate) fn sql(&self) -> String {
         self.statements.iter().map(|statement| statement.sql.as_str()).collect::<Vec<_>>().join(";\n")
     }
 
@@ -106,8 +104,6 @@ pub(crate) struct QueryLoad {
     of_client: Arc<OfClient>,
     /// Ends the transaction of a query that fails in one that it has begun.
     rollback: Option<Statement>,
-    /// What the first client's queries return is told.
-    has_answers: bool,
     validate: Option<Validate>,
     /// What the clients have observed and nobody has been told yet.
     observed: Arc<Observed>,
@@ -135,16 +131,10 @@ impl QueryLoad {
             names,
             of_client: Arc::new(of_client),
             rollback: None,
-            has_answers: true,
             validate: None,
             observed: Arc::default(),
             running: Arc::default(),
         }
-    }
-
-    /// Nobody asks what its queries return.
-    pub(crate) fn without_answers(self) -> Self {
-        Self { has_answers: false, ..self }
     }
 
     pub(crate) fn validated(self, validate: Option<Validate>) -> Self {
@@ -213,7 +203,7 @@ impl Workload for QueryLoad {
             under_way: false,
             sent: 0,
             answer: Answer::default(),
-            has_answers: self.has_answers && identity.id == 0,
+            has_answers: identity.id == 0,
             names: Arc::clone(&self.names),
             failed: BTreeSet::new(),
             observed: Arc::clone(&self.observed),
@@ -301,7 +291,7 @@ impl Client for QueryClient {
             _ if self.sent != self.queries[self.at].answering() + 1 => {}
             Reply::Rows(columns) => self.answer.begin(columns),
             Reply::Kind(kind) => self.answer.kind(kind),
-            Reply::Row(row) => self.answer.row(row, self.queries[self.at].any_rows),
+            Reply::Row(row) => self.answer.row(row),
             _ => {}
         }
     }

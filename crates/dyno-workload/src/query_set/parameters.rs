@@ -9,7 +9,7 @@ use dyno_results::sql_text::{Piece, Syntax, readable_pieces};
 
 /// A text with the values of its parameters.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Replaced {
+pub(crate) struct Replaced {
     pub sql: String,
     /// Those that occur, in the order of their names, as `name=value`.
     pub values: Vec<String>,
@@ -17,21 +17,21 @@ pub(super) struct Replaced {
 
 /// A parameter that cannot be replaced, and the place in the text where it stands.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct NotReplaced {
+pub(crate) struct NotReplaced {
     pub name: String,
     pub at: usize,
     pub why: Why,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Why {
+pub(crate) enum Why {
     NoValue,
     /// Some servers read it in quotes as the beginning of an escape, and others as a letter.
     Backslash,
 }
 
 /// The statement with the values in the places of their parameters.
-pub(super) fn replace(
+pub(crate) fn replace(
     sql: &str,
     values: &BTreeMap<String, String>,
     syntax: Syntax,

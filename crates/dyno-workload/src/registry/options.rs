@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::{FAMILIES, families};
 use crate::family::{self, Registered};
-use crate::storage;
+use crate::folder;
 
 /// By family, the options that are not left out.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -75,7 +75,11 @@ impl DataOptions {
     /// How a variant is called, and the options of one system with it, as `NAME` or `NAME=CLAUSES` is typed.
     pub fn of_variant(typed: &str) -> (String, Self) {
         let said = Map::from_iter([("variant".to_owned(), Value::from(typed.trim()))]);
-        (storage::split(typed).0.to_owned(), Self(BTreeMap::from([(storage::NAME, said)])))
+        let taking = families().into_iter().filter(|family| family.further().contains(&"variant"));
+        (
+            folder::split(typed).0.to_owned(),
+            Self(taking.map(|family| (family.name(), said.clone())).collect()),
+        )
     }
 
     pub fn is_empty(&self) -> bool {

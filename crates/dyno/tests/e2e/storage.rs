@@ -120,7 +120,10 @@ fn variants_of_postgresql_are_measured_side_by_side() {
     for (query, is_shared) in [("top-100", false), ("top-100 (1 worker)", true)] {
         let (operations, objects) = plan(&report, "heap", query);
         let gathers = operations.iter().any(|operation| operation.starts_with("Gather"));
-        assert!(gathers == is_shared && objects == ["accounts"], "{query}: {operations:?} {objects:?}");
+        assert!(
+            gathers == is_shared && objects == ["storage_accounts"],
+            "{query}: {operations:?} {objects:?}"
+        );
         let (operations, _) = plan(&report, "indexed", query);
         assert!(operations.contains(&"Index Scan Backward"), "{query}: {operations:?}");
     }
@@ -135,10 +138,10 @@ fn variants_of_postgresql_are_measured_side_by_side() {
     assert!(ratio("table bytes", "loose") > 1.5 && ratio("index bytes", "indexed") > 1.1);
     assert!(ratio("index bytes", "loose") < 0.1);
     let asked = |sql: &str| value(&server, "storage", sql);
-    let part: u64 = asked("SELECT count(*) FROM storage_parts_accounts_0").parse().unwrap();
+    let part: u64 = asked("SELECT count(*) FROM parts_storage_accounts_0").parse().unwrap();
     assert!((40_000..60_000).contains(&part), "{part}");
     let keys =
-        "SELECT count(*) FROM pg_index WHERE indisprimary AND indrelid::regclass::text LIKE 'storage_loose%'";
+        "SELECT count(*) FROM pg_index WHERE indisprimary AND indrelid::regclass::text LIKE 'loose_storage%'";
     assert_eq!(asked(keys), "0");
 }
 
@@ -161,20 +164,20 @@ fn tables_are_used_again_until_they_were_written_to() {
     let report = run(&read).expect(0).report();
     assert_eq!((made(&report, "a"), made(&report, "b")), (0, 0), "both are as they were made");
     assert!(!report.findings().contains(&"index-missing"));
-    let indexes = "SELECT indexname FROM pg_indexes WHERE indexdef LIKE '%storage_b_accounts%(abalance)'";
+    let indexes = "SELECT indexname FROM pg_indexes WHERE indexdef LIKE '%b_storage_accounts%(abalance)'";
     let index = value(&server, "storage_again", indexes);
     value(&server, "storage_again", &format!("DROP INDEX {index}"));
-    value(&server, "storage_again", "ALTER TABLE storage_a_tellers DROP CONSTRAINT storage_a_tellers_pkey");
+    value(&server, "storage_again", "ALTER TABLE a_storage_tellers DROP CONSTRAINT a_storage_tellers_pkey");
     let report = run(&read).expect(0).report();
     assert_eq!((made(&report, "a"), made(&report, "b")), (0, 0));
     let missing = report.document()["findings"].as_array().unwrap().iter();
     let missing = missing.filter(|finding| finding["code"] == "index-missing");
     let missing: Vec<_> = missing.map(|finding| finding["evidence"].as_str().unwrap()).collect();
     assert_eq!(missing.len(), 2, "{missing:?}");
-    assert!(missing[0].contains("index storage_a_tellers_pkey of storage_a_tellers"), "{missing:?}");
-    assert!(missing[1].contains(&format!("index {index} of storage_b_accounts")), "{missing:?}");
+    assert!(missing[0].contains("index a_storage_tellers_pkey of a_storage_tellers"), "{missing:?}");
+    assert!(missing[1].contains(&format!("index {index} of b_storage_accounts")), "{missing:?}");
     // A preparation that was broken off, and a variant that is another now.
-    value(&server, "storage_again", "COMMENT ON TABLE storage_b_tellers IS 'dyno storage/1 unfinished'");
+    value(&server, "storage_again", "COMMENT ON TABLE b_storage_tellers IS 'dyno storage/2 unfinished'");
     let report = run(&read).expect(0).report();
     assert!(made(&report, "a") == 0 && made(&report, "b") > 3);
     let write = ["--workload", "storage/updates", "--scale", "1"];
@@ -182,10 +185,10 @@ fn tables_are_used_again_until_they_were_written_to() {
     let report = run(&read).expect(0).report();
     assert!(made(&report, "a") > 3 && made(&report, "b") > 3, "the updates are not what is measured");
     let refused = run(&["--workload", "storage/queries", "--scale", "2"]).expect(1).err;
-    assert!(refused.contains("has scale 1, not 2"), "{refused}");
-    value(&server, "storage_again", "COMMENT ON TABLE storage_a_accounts IS 'ours'");
+    assert!(refused.contains("has --scale 1, not 2"), "{refused}");
+    value(&server, "storage_again", "COMMENT ON TABLE a_storage_accounts IS 'ours'");
     let refused = run(&[&read[..], &["--prepare"]].concat()).expect(1).err;
-    assert!(refused.contains("storage_a_accounts is there and dyno has not made it"), "{refused}");
+    assert!(refused.contains("a_storage_accounts is there and dyno has not made it"), "{refused}");
 }
 
 #[test]
@@ -214,7 +217,10 @@ fn what_cannot_be_meant_is_refused_before_a_server_is_asked() {
         (["storage", "--variant", "a-b=using heap"], "is no name for a variant"),
         (["storage", "--variant", "a=index()"], "index without columns"),
         (["tpcb", "--variant", "heap"], "--variant is for storage"),
-        (["storage", "--updates", "100001"], "--updates=100001 is out of range"),
+        (
+            ["storage", "--scale=1", "--updates=100001"],
+            "--updates 100001 is too much: it takes at most 100,000",
+        ),
         (["storage", "--scale", "1.5"], "a whole number"),
     ] {
         let told = refused(&[&words[..], &nowhere].concat());
@@ -245,7 +251,7 @@ fn engines_of_mysql_are_measured_side_by_side() {
         for system in ["InnoDB", "MyISAM", "parts"] {
             assert_whole(&report, system, &["top-100", "first-3", "count-by-branch"]);
             let (_, objects) = plan(&report, system, "top-100");
-            assert_eq!(objects, ["accounts"], "{system}");
+            assert_eq!(objects, ["storage_accounts"], "{system}");
         }
         let [nope, wrong] = &not_done(&report)[..] else { panic!("{:?}", not_done(&report)) };
         assert!(

@@ -1,23 +1,30 @@
-//! What a user says of a way to keep the accounts: `NAME`, or `NAME=CLAUSE; CLAUSE; …`. Text only, runs nothing.
+//! What a user says of a way to keep tables: `NAME`, or `NAME=CLAUSE; CLAUSE; …`, and what becomes of the tables of a folder that
+//! are kept so. Each variant has tables of its own, whose names begin with its name. Text only, runs nothing.
 
-use crate::benchmark::BenchmarkError;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use dyno_results::sql_text::{Piece, Syntax, readable_pieces};
+use dyno_target::product::Dialect;
 use thiserror::Error;
 
-use crate::pgbench::tables::{BEGINNING, Table};
+use super::file::WorkloadFile;
+use super::{FILE, Folder};
+use crate::benchmark::BenchmarkError;
+use crate::dataset::{self, Index};
 use crate::statements::statements;
 
 /// Longest name; it is a part of the names of tables, and heads a column.
 const NAME_LENGTH_MAX: usize = 24;
-/// Stands for the accounts in a statement.
+/// Stands for the table in a statement.
 const TABLE: &str = "{table}";
 
 /// Words of settings with which the same names would stand for other tables, or for those of another user.
 const MOVES: [&str; 4] = ["search_path", "schema", "role", "authorization"];
 
-/// A way to keep the accounts.
+/// A way to keep tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Variant {
-    /// Empty where there is one way, that of the server.
     pub name: String,
     /// The access method or the engine of this name.
     pub stored_as: Option<String>,
@@ -58,24 +65,29 @@ impl From<VariantError> for BenchmarkError {
     }
 }
 
-impl Default for Variant {
-    fn default() -> Self {
-        Self {
-            name: String::new(),
-            stored_as: None,
-            options: String::new(),
-            statements: Vec::new(),
-            settings: Vec::new(),
-            indexes: Vec::new(),
-            keys: true,
-        }
-    }
-}
-
 /// The name that a text gives a variant, and its clauses; without any, its name says how the table is kept.
 pub(crate) fn split(text: &str) -> (&str, &str) {
     let text = text.trim();
     text.split_once('=').map_or((text, text), |(name, clauses)| (name.trim(), clauses.trim()))
+}
+
+impl Folder {
+    /// The folder on tables that are kept in a user's way.
+    pub(super) fn kept_as(&'static self, text: &str) -> Result<&'static Self, BenchmarkError> {
+        // A benchmark is made of the same text again and again.
+        static KEPT: Mutex<Vec<(&'static Folder, Variant, &'static Folder)>> = Mutex::new(Vec::new());
+        let variant = Variant::parse(text)?;
+        let mut all = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all.iter().find(|(of, known, _)| std::ptr::eq(*of, self) && *known == variant);
+        if let Some((_, _, kept)) = known {
+            return Ok(kept);
+        }
+        let kept =
+            self.kept(variant.clone()).map_err(|mistakes| BenchmarkError::Wrong(Box::new(mistakes)))?;
+        let kept: &'static Self = Box::leak(Box::new(kept));
+        all.push((self, variant, kept));
+        Ok(kept)
+    }
 }
 
 /// A single word.
@@ -90,7 +102,15 @@ impl Variant {
         if !is_word(name) || name.len() > NAME_LENGTH_MAX {
             return Err(VariantError::Name(name.to_owned()));
         }
-        let mut variant = Self { name: name.to_owned(), ..Self::default() };
+        let mut variant = Self {
+            name: name.to_owned(),
+            stored_as: None,
+            options: String::new(),
+            statements: Vec::new(),
+            settings: Vec::new(),
+            indexes: Vec::new(),
+            keys: true,
+        };
         for clause in statements(clauses) {
             variant.take(clause)?;
         }
@@ -131,33 +151,96 @@ impl Variant {
 
     /// With what the names of its tables begin.
     pub(super) fn beginning(&self) -> String {
-        match self.name.as_str() {
-            "" => "storage_".to_owned(),
-            name => format!("storage_{}_", name.to_ascii_lowercase()),
-        }
-    }
-
-    /// A text with the names of pgbench's tables, on its own.
-    pub(super) fn on_tables(&self, text: &str) -> String {
-        text.replace(BEGINNING, &self.beginning())
-    }
-
-    pub(super) fn table(&self, table: Table) -> String {
-        self.on_tables(table.name())
+        format!("{}_", self.name.to_ascii_lowercase())
     }
 
     /// All that stands behind `CREATE TABLE (…)`, where `template` names a way that is one of the server's.
-    pub(super) fn options(&self, template: &str) -> String {
+    fn options(&self, template: &str) -> String {
         let stored_as = self.stored_as.iter().map(|name| template.replace("{name}", name));
         let options = Some(self.options.clone()).filter(|options| !options.is_empty());
         stored_as.chain(options).collect::<Vec<_>>().join(" ")
     }
 
-    /// Its statements on the accounts.
-    pub(super) fn statements(&self) -> Vec<String> {
-        let accounts = self.table(Table::Accounts);
-        self.statements.iter().map(|statement| statement.replace(TABLE, &accounts)).collect()
+    /// A table as the variant has it; its clauses are about one that `varies`.
+    pub(super) fn keep(&self, table: &mut dataset::Table, varies: bool, dialect: &Dialect) {
+        if !self.keys {
+            // What refers to a key goes with it.
+            (table.key, table.foreign_keys) = (None, Vec::new());
+        }
+        if !varies {
+            return;
+        }
+        let own = (1..).zip(&self.indexes).map(|(number, columns)| Index {
+            name: format!("{}_index_{number}", table.name),
+            columns: columns.clone().into(),
+            unique: false,
+        });
+        table.indexes.extend(own);
+        table.options = self.options(dialect.stored_as);
+        table.statements = self.statements.iter().map(|sql| sql.replace(TABLE, &table.name)).collect();
+        table.fill_percent = None;
+        // As one, where a key comes behind the rows: how columns are packed depends on how many rows come together.
+        if dialect.key_after_load() {
+            table.part_rows = u64::MAX;
+        }
     }
+
+    /// Gives the tables of a folder the names that they have in this variant, wherever they are named.
+    pub(super) fn rename(&self, file: &mut WorkloadFile, files: &mut BTreeMap<String, String>) {
+        let tables: Vec<String> = file.tables.iter().map(|table| table.name.get_ref().clone()).collect();
+        let beginning = self.beginning();
+        let text = |text: &mut String| *text = renamed(text, &tables, &beginning);
+        let name = |name: &mut String| *name = format!("{beginning}{name}");
+        for table in &mut file.tables {
+            name(table.name.get_mut());
+            table.foreign_keys.iter_mut().for_each(|key| name(key.table.get_mut()));
+        }
+        for transaction in &mut file.transactions {
+            for rows in [&mut transaction.adds, &mut transaction.removes].into_iter().flatten() {
+                *rows = std::mem::take(rows)
+                    .into_iter()
+                    .map(|(table, n)| (format!("{beginning}{table}"), n))
+                    .collect();
+            }
+            transaction.trial.iter_mut().for_each(|trial| text(trial.get_mut()));
+        }
+        for option in file.options.values_mut() {
+            option.get_mut().found.iter_mut().for_each(|found| text(found.get_mut()));
+        }
+        for check in &mut file.checks {
+            check.none.iter_mut().chain(&mut check.unchanged).for_each(text);
+            check.equal.iter_mut().flatten().for_each(text);
+        }
+        // Of a mistake in it the place is told.
+        files.iter_mut().filter(|(name, _)| *name != FILE).for_each(|(_, file)| text(file));
+    }
+}
+
+/// A text of SQL with other names of tables: words, but for columns behind a point, variables behind a colon that are no
+/// `:TABLE.last`, and what stands in quotes and comments.
+fn renamed(text: &str, tables: &[String], beginning: &str) -> String {
+    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let mut renamed = String::with_capacity(text.len() + 64);
+    for (piece, mut rest) in readable_pieces(text, Syntax::ANY) {
+        while piece == Piece::Code {
+            let Some(at) = rest.find(is_word) else { break };
+            renamed += &rest[..at];
+            let length = rest[at..].find(|letter| !is_word(letter)).unwrap_or(rest.len() - at);
+            let (word, behind) = rest[at..].split_at(length);
+            let is_other = match renamed.chars().next_back() {
+                Some('.') => true,
+                Some(':') => !behind.starts_with(".last"),
+                _ => false,
+            };
+            if !is_other && tables.iter().any(|table| table.eq_ignore_ascii_case(word)) {
+                renamed += beginning;
+            }
+            renamed += word;
+            rest = behind;
+        }
+        renamed += rest;
+    }
+    renamed
 }
 
 #[cfg(test)]
@@ -172,7 +255,7 @@ mod tests {
     fn a_name_alone_is_that_of_an_access_method_or_an_engine() {
         assert_eq!(variant("heap").options("USING {name}"), "USING heap");
         assert_eq!(variant("MyISAM").options("ENGINE = {name}"), "ENGINE = MyISAM");
-        assert_eq!(variant("MyISAM").beginning(), "storage_myisam_");
+        assert_eq!(variant("MyISAM").beginning(), "myisam_");
         assert_eq!(variant("plain=").options("USING {name}"), "");
         assert_eq!(variant("fast=columnar").options("USING {name}"), "USING columnar");
     }
@@ -190,12 +273,26 @@ mod tests {
         let commented = Variant::parse("a=using heap -- as ever\n").unwrap();
         assert_eq!(commented.options, "using heap");
         assert_eq!((all.keys, &all.settings[..]), (false, &["SET work_mem = '64MB'".to_owned()][..]));
-        let partition =
-            "create table storage_all_accounts_1 partition of storage_all_accounts default".to_owned();
-        assert_eq!(all.statements(), [partition]);
+        let mut accounts = dataset::Table::new("all_accounts", Vec::new());
+        all.keep(&mut accounts, true, &Dialect::of_wire(false));
+        assert_eq!(accounts.statements, ["create table all_accounts_1 partition of all_accounts default"]);
+        assert!(accounts.key.is_none() && accounts.indexes[1].name == "all_accounts_index_2");
         let both = variant("a=columnar; with (x=1)");
         assert_eq!(both.options("USING {name}"), "USING columnar with (x=1)");
         assert!(variant("a=partition by hash (aid) partitions 8").keys);
+    }
+
+    #[test]
+    fn tables_are_renamed_and_what_is_called_like_them_is_not() {
+        let tables = ["customer".to_owned(), "purchase".to_owned()];
+        for (text, expected) in [
+            ("SELECT c.customer FROM Customer c", "SELECT c.customer FROM a_Customer c"),
+            ("customer.id, 'a customer' -- customer", "a_customer.id, 'a customer' -- customer"),
+            ("\\set id next(purchase) + :purchase.last", "\\set id next(a_purchase) + :a_purchase.last"),
+            (":customer customer_id customers", ":customer customer_id customers"),
+        ] {
+            assert_eq!(renamed(text, &tables, "a_"), expected);
+        }
     }
 
     #[test]

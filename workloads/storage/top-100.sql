@@ -1,0 +1,1 @@
+SELECT * FROM storage_accounts ORDER BY abalance DESC LIMIT 100;

@@ -1,0 +1,11 @@
+\set aid random(1, 100000 * :scale)
+\set bid random(1, 1 * :scale)
+\set tid random(1, 10 * :scale)
+\set delta random(-5000, 5000)
+BEGIN;
+UPDATE storage_accounts SET abalance = abalance + :delta WHERE aid = :aid;
+SELECT abalance FROM storage_accounts WHERE aid = :aid;
+UPDATE storage_tellers SET tbalance = tbalance + :delta WHERE tid = :tid;
+UPDATE storage_branches SET bbalance = bbalance + :delta WHERE bid = :bid;
+INSERT INTO storage_history (tid, bid, aid, delta, mtime) VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP);
+END;
