@@ -74,7 +74,7 @@ impl FolderCheck {
         for sql in query.texts() {
             if let Err(unknown) = replace(sql, &values, Syntax::ANY) {
                 let known = options.iter().map(|option| option.name);
-                notes.unknown(file.about.span(), "option in the query of a check", &unknown.name, known);
+                notes.unknown(file.about.span(), "option", &unknown.name, known);
             }
             if let Some((at, what)) = unclosed(sql) {
                 let begun = sql.get(at..).unwrap_or_default();

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use dyno_results::sql_text::Syntax;
 
 use super::file::PassFile;
-use super::mistake::{Mistake, Notes};
+use super::mistake::{Mistake, Notes, instead_of};
 use super::options::{Options, text_of};
 use super::tables::compile;
 use super::transactions::{Mix, check_name};
-use crate::query_set::{Query, QueryFolder, QueryLoad};
+use crate::query_set::{Query, QueryFolder, QueryFolderError, QueryLoad};
 use crate::script::{Names, Program, RowContext, Value};
 
 /// Most parallel workers that a query can be told to use.
@@ -61,7 +61,12 @@ impl Pass {
                 notes.at(file.name.span(), "a query of a pass reads: make a transaction of one that writes");
             }
             Ok(_) => {}
-            Err(error) => notes.found.push(Mistake::of_file(notes.file, error.to_string())),
+            Err(QueryFolderError::NoValue { file, line, name }) => {
+                let known: Vec<&str> = options.iter().map(|option| option.name).collect();
+                let what = format!("there is no option `{name}`{}", instead_of(&name, known.into_iter()));
+                notes.found.push(Mistake { file: format!("{file}.sql"), place: Some((line, 1)), what });
+            }
+            Err(error) => notes.at(file.name.span(), error.to_string()),
         }
         let workers = file.workers.as_ref().and_then(|workers| {
             let is_option = |slot| options.place(slot).is_some();

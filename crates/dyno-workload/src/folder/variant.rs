@@ -227,10 +227,12 @@ fn renamed(text: &str, tables: &[String], beginning: &str) -> String {
             renamed += &rest[..at];
             let length = rest[at..].find(|letter| !is_word(letter)).unwrap_or(rest.len() - at);
             let (word, behind) = rest[at..].split_at(length);
+            let line = renamed.rsplit('\n').next().unwrap_or_default();
             let is_other = match renamed.chars().next_back() {
                 Some('.') => true,
                 Some(':') => !behind.starts_with(".last"),
-                _ => false,
+                // Of a command of the script, such as `\set`, what else it names are variables.
+                _ => line.contains('\\') && !line.ends_with("next("),
             };
             if !is_other && tables.iter().any(|table| table.eq_ignore_ascii_case(word)) {
                 renamed += beginning;
@@ -290,6 +292,10 @@ mod tests {
             ("customer.id, 'a customer' -- customer", "a_customer.id, 'a customer' -- customer"),
             ("\\set id next(purchase) + :purchase.last", "\\set id next(a_purchase) + :a_purchase.last"),
             (":customer customer_id customers", ":customer customer_id customers"),
+            (
+                "\\set customer 1\nSELECT 1 FROM customer \\gset customer",
+                "\\set customer 1\nSELECT 1 FROM a_customer \\gset customer",
+            ),
         ] {
             assert_eq!(renamed(text, &tables, "a_"), expected);
         }

@@ -124,7 +124,9 @@ impl DataOptions {
 /// The options of a family, in their order, and whether the short help has them too.
 pub(super) fn names(family: &dyn Registered) -> impl Iterator<Item = (String, bool)> {
     let name = |option: clap::Arg| Some((option.get_long()?.to_owned(), !option.is_hide_short_help_set()));
-    family.options().into_iter().filter_map(name)
+    // A run has a flag for it, which makes systems.
+    let variant = family.further().contains(&"variant").then(|| ("variant".to_owned(), true));
+    family.options().into_iter().filter_map(name).chain(variant)
 }
 
 impl FromArgMatches for DataOptions {

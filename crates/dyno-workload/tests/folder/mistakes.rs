@@ -195,6 +195,16 @@ fn mistakes_in_the_file_are_told_with_their_places() {
             "indexes = [{ columns = [\"parent_id\"], when = \":indexed\" }]\nforeign-keys = [",
         ),
         ("none = \"SELECT 1", "none = \"SELECT 1; DROP TABLE parent; SELECT 1"),
+        // Passes, variants and what is run a number of times.
+        ("[[mixes]]", "[[passes]]\nname = \"all\"\nqueries = [\"gone.sql\"]\n\n[[mixes]]"),
+        ("[[mixes]]", "[[passes]]\nname = \"all\"\nqueries = [\"read.sql\"]\n\n[[mixes]]"),
+        ("[[mixes]]", "[[passes]]\nname = \"all\"\nqueries = []\nworkers = \":workers\"\n\n[[mixes]]"),
+        ("[[mixes]]", "[[passes]]\nname = \"read\"\nqueries = [\"../read.sql\"]\n\n[[mixes]]"),
+        ("default = 100", "default = 100\nmax = \":others * 2\""),
+        ("script = \"write.sql\"", "script = \"write.sql\"\ntimes = \":row\""),
+        ("script = \"write.sql\"", "script = \"write.sql\"\ntimes = 5"),
+        ("script = \"write.sql\"", "script = \"write.sql\"\ntrial = \"SELECT 1; DROP TABLE child\""),
+        ("WHERE p.id IS NULL", "WHERE p.id IS NULL AND c.id < :row"),
     ];
     let mut text = String::new();
     for (old, new) in changes {

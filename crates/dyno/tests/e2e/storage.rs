@@ -261,3 +261,88 @@ fn engines_of_mysql_are_measured_side_by_side() {
         assert!(wrong.0 == "wrong" && wrong.1 == "tables", "{wrong:?}");
     }
 }
+
+/// A folder of a user's, with a table that may be kept in several ways.
+const OWN: &str = r#"about = "parents and children"
+usual = ["reports", "add"]
+
+[options.parents]
+about = "parents"
+default = 2000
+
+[[tables]]
+name = "parent"
+rows = ":parents"
+key = ["id"]
+columns = [{ name = "id", type = "integer", value = ":row" }]
+
+[[tables]]
+name = "child"
+rows = "3 * :parents"
+key = ["id"]
+varies = true
+foreign-keys = [{ columns = ["parent_id"], table = "parent" }]
+columns = [
+  { name = "id", type = "integer", value = ":row" },
+  { name = "parent_id", type = "integer", value = "(:row - 1) % :parents + 1" },
+  { name = "amount", type = "integer", value = "random(1, 100)" },
+]
+
+[[transactions]]
+name = "add"
+adds = { child = 1 }
+
+[[passes]]
+name = "reports"
+queries = ["sum.sql", "largest.sql"]
+
+[[checks]]
+about = "every child has its parent"
+none = "SELECT child.id FROM child LEFT JOIN parent ON parent.id = child.parent_id WHERE parent.id IS NULL"
+"#;
+
+#[test]
+fn a_folder_of_ones_own_is_kept_in_several_ways() {
+    let Some(server) = shared() else { return };
+    let (home, target) = (Home::new(), database(&server, "storage_own"));
+    let folder = home.path("own");
+    std::fs::create_dir(&folder).unwrap();
+    for (file, text) in [
+        ("workload.toml", OWN),
+        (
+            "add.sql",
+            "\\set id next(child)\n\\set parent random(1, :parents)\nINSERT INTO child (id, parent_id, amount) VALUES (:id, :parent, 1);\n",
+        ),
+        (
+            "sum.sql",
+            "SELECT parent_id % 3, SUM(amount) FROM child c JOIN parent ON c.parent_id = parent.id GROUP BY 1;\n",
+        ),
+        ("largest.sql", "SELECT id FROM child WHERE id <= :parents ORDER BY amount DESC, id LIMIT 5;\n"),
+    ] {
+        std::fs::write(folder.join(file), text).unwrap();
+    }
+    let load = ["--clients", "2", "--transactions", "50", "--warm-up", "0s", "--repeat", "1", "--json"];
+    let variants = ["--variant", "plain=", "--variant", "bare=no keys", "--variant", "indexed=index(amount)"];
+    let run = [&["run", "./own", "--target", &target], &load[..], &variants].concat();
+    let report = home.dyno(&run).expect(0).report();
+    report.assert_checks_passed();
+    for system in ["plain", "bare", "indexed"] {
+        for (group, name) in [("add", "throughput"), ("reports", "sum"), ("reports", "largest")] {
+            assert!(value_of(&report, group, name, system) > Some(0.0), "{system}: {group} {name}");
+        }
+    }
+    let asked = |sql: &str| value(&server, "storage_own", sql);
+    assert_eq!(asked("SELECT count(*) FROM pg_constraint WHERE conrelid::regclass::text LIKE 'bare%'"), "0");
+    assert_eq!(asked("SELECT count(*) FROM pg_constraint WHERE conrelid = 'plain_child'::regclass"), "2");
+    assert_eq!(asked("SELECT count(*) FROM indexed_child"), "6100");
+    let differs = |it: &Value| {
+        it["passes"]["queries"].as_array().is_some_and(|all| all.iter().any(|it| !it["differs"].is_null()))
+    };
+    assert!(!report.series().iter().any(differs), "{:#?}", report.series());
+    // They are used again, and the plain folder knows nothing of them.
+    let again = home.dyno(&run).expect(0).report();
+    assert!(again.document()["prepare"].as_array().is_none_or(Vec::is_empty));
+    home.dyno(&["run", "./own/reports", "--prepare=never", "--target", &target])
+        .expect(1)
+        .says(&["are missing"]);
+}
