@@ -94,6 +94,9 @@ pub struct TableFile {
     /// It is kept as `--variant` says: its clauses are about this table
     #[serde(default)]
     pub varies: bool,
+    /// As it is written, where a variant has given it another name: all variants have the same rows.
+    #[serde(skip)]
+    pub written: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]

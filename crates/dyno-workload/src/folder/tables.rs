@@ -457,7 +457,7 @@ impl Table {
                     integer_if,
                     program,
                     at,
-                    seed: column_seed(seed, file.name.get_ref(), own),
+                    seed: column_seed(seed, file.written.as_ref().unwrap_or(file.name.get_ref()), own),
                     slot: None,
                 });
             }

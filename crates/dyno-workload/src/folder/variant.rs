@@ -192,6 +192,7 @@ impl Variant {
         let text = |text: &mut String| *text = renamed(text, &tables, &beginning);
         let name = |name: &mut String| *name = format!("{beginning}{name}");
         for table in &mut file.tables {
+            table.written = Some(table.name.get_ref().clone());
             name(table.name.get_mut());
             table.foreign_keys.iter_mut().for_each(|key| name(key.table.get_mut()));
         }
