@@ -120,6 +120,7 @@ impl<'a> Bulk<'a> {
                 }
                 sent += added;
                 taken += context.execute(connection, &String::from_utf8_lossy(&sql))?;
+                as_sent(&table.name, &connection.take_notices())?;
                 context.tell(News::Rows(added));
             }
         })
@@ -164,8 +165,11 @@ fn load_local(
         Ok(())
     })?;
     let taken = load.finish()?;
-    // Rows that do not fit are left out with a warning.
-    complete(&table.name, sent, taken, connection.take_notices())
+    // Rows that do not fit are left out with a warning, whatever its `sql_mode` is.
+    let notices = connection.take_notices();
+    let changed = as_sent(&table.name, &notices);
+    complete(&table.name, sent, taken, notices)?;
+    changed
 }
 
 /// Brings rows by a driver.
@@ -207,6 +211,15 @@ pub(crate) fn pieces(
                 sent += added;
             }
         }
+    }
+}
+
+/// A server of MySQL's protocol tells of values that it has changed by a warning alone.
+fn as_sent(table: &str, notices: &[String]) -> Result<(), JobError> {
+    let is_change = |notice: &&String| notice.starts_with("Warning ") || notice.starts_with("Error ");
+    match notices.iter().find(is_change) {
+        Some(why) => Err(JobError::RowsChanged { table: table.to_owned(), why: why.trim_end().to_owned() }),
+        None => Ok(()),
     }
 }
 

@@ -123,6 +123,10 @@ pub enum PrepareError {
     )]
     RowsMissing { table: String, sent: u64, taken: u64, why: Option<String> },
     #[error(
+        "the server did not take all rows of {table} as they were sent, and says: {why}; the tables are not complete"
+    )]
+    RowsChanged { table: String, why: String },
+    #[error(
         "of the rows that were loaded {count} do not resolve the foreign key; the server has changed or lost rows: \
          look into its log"
     )]
@@ -141,7 +145,7 @@ impl PrepareError {
     pub(crate) fn refusal(&self) -> Option<(&'static str, String)> {
         match self {
             Self::Failed { step, source, .. } if source.is_refusal() => Some((*step, source.to_string())),
-            Self::RowsMissing { .. } => Some(("data", self.to_string())),
+            Self::RowsMissing { .. } | Self::RowsChanged { .. } => Some(("data", self.to_string())),
             _ => None,
         }
     }
@@ -154,6 +158,7 @@ impl PrepareError {
             JobError::RowsMissing { table, sent, taken, why } => {
                 return Self::RowsMissing { table, sent, taken, why };
             }
+            JobError::RowsChanged { table, why } => return Self::RowsChanged { table, why },
             JobError::Query(source) => source,
         };
         match (source.cause(), terms.locked, terms.exists) {

@@ -32,6 +32,11 @@ pub(crate) enum JobError {
         taken: u64,
         why: Option<String>,
     },
+    /// It took rows otherwise than they were sent.
+    RowsChanged {
+        table: String,
+        why: String,
+    },
 }
 
 impl From<QueryError> for JobError {

@@ -363,3 +363,17 @@ fn a_value_that_does_not_fit_is_told_with_its_row() {
         "a value of t.a of row 77777: `1000` is longer than 3 letters; the tables are not complete"
     );
 }
+
+#[test]
+fn a_value_that_a_server_would_change_ends_the_preparation() {
+    on_each(|shop| match shop.prepare_of("./long") {
+        Ok(()) => {
+            let bytes = shop.text("SELECT SUM(LENGTH(body)) FROM letter");
+            assert_eq!(bytes, "700000", "{}", shop.name);
+        }
+        Err(error) => {
+            let changed = "the server did not take all rows of letter as they were sent, and says: ";
+            assert!(error.to_string().contains(changed), "{}: {error}", shop.name);
+        }
+    });
+}
