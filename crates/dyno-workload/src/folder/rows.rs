@@ -57,14 +57,18 @@ impl FolderRows {
             (_, Value::Null) if column.null => row.null(),
             (_, Value::Null) => return Err("NULL, where null = true is not said".to_owned()),
             (Kind::Number | Kind::Integer, value) => {
-                let small = integer(value).and_then(|value| i32::try_from(value).ok());
+                let small = self.integer(value).and_then(|value| i32::try_from(value).ok());
                 row.integer(small.ok_or_else(|| is_no(&self.said(value)))?);
             }
             (Kind::BigNumber | Kind::BigInteger, value) => {
-                row.integer(integer(value).ok_or_else(|| is_no(&self.said(value)))?);
+                row.integer(self.integer(value).ok_or_else(|| is_no(&self.said(value)))?);
             }
             (Kind::Double, Value::Integer(value)) => row.double(value as f64),
             (Kind::Double, Value::Double(value)) if value.is_finite() => row.double(value),
+            (Kind::Double, Value::Decimal(_)) => {
+                let said = self.said(value);
+                row.double(said.parse().map_err(|_| is_no(&said))?);
+            }
             (Kind::Decimal(digits, places), value) => {
                 let units = self
                     .units(value, places)
@@ -105,7 +109,7 @@ impl FolderRows {
     fn text_of(&mut self, value: Value) -> &[u8] {
         self.text.clear();
         match value {
-            Value::Text(range) => return self.context.text(range),
+            Value::Text(range) | Value::Decimal(range) => return self.context.text(range),
             value => value.write_text(&mut self.text),
         }
         &self.text
@@ -114,7 +118,7 @@ impl FolderRows {
     fn said(&self, value: Value) -> String {
         let mut text = Vec::new();
         match value {
-            Value::Text(range) => text.extend_from_slice(self.context.text(range)),
+            Value::Text(range) | Value::Decimal(range) => text.extend_from_slice(self.context.text(range)),
             value => value.write_text(&mut text),
         }
         String::from_utf8_lossy(&text).into_owned()
@@ -128,8 +132,22 @@ impl FolderRows {
             Value::Double(value) => Some((value * unit as f64).round())
                 .filter(|value| value.abs() < 1e18)
                 .map(|value| value as i64),
+            Value::Decimal(range) => self.context.decimal(range)?.units(places),
             Value::Text(range) => units_of(str::from_utf8(self.context.text(range)).ok()?, places),
             Value::Null | Value::Boolean(_) => None,
+        }
+    }
+
+    fn integer(&self, value: Value) -> Option<i64> {
+        match value {
+            Value::Integer(value) => Some(value),
+            Value::Boolean(value) => Some(value.into()),
+            Value::Double(value) => {
+                let rounded = value.round_ties_even();
+                (rounded.abs() < 9e18).then_some(rounded as i64)
+            }
+            Value::Decimal(range) => self.context.decimal(range)?.integer(),
+            Value::Null | Value::Text(_) => None,
         }
     }
 }
@@ -139,18 +157,6 @@ fn units_of(text: &str, places: u8) -> Option<i64> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let zeros = usize::from(places).checked_sub(part.len())?;
     format!("{whole}{part}{}", "0".repeat(zeros)).parse().ok()
-}
-
-fn integer(value: Value) -> Option<i64> {
-    match value {
-        Value::Integer(value) => Some(value),
-        Value::Boolean(value) => Some(value.into()),
-        Value::Double(value) => {
-            let rounded = value.round_ties_even();
-            (rounded.abs() < 9e18).then_some(rounded as i64)
-        }
-        Value::Null | Value::Text(_) => None,
-    }
 }
 
 fn days(date: Date) -> i32 {
@@ -199,6 +205,17 @@ mod tests {
             Some((_, why)) => Err(why.clone()),
             None => Ok(String::from_utf8(out).unwrap()),
         }
+    }
+
+    #[test]
+    fn a_decimal_is_exact_in_a_column() {
+        let cents = |value: &str| row(&format!(r#"type = "decimal(18,2)", value = "{value}""#));
+        assert_eq!(cents("decimal(99999999999999999, 2) * 10 + decimal(9, 2)").unwrap(), "9999999999999999.99\n");
+        assert_eq!(cents("decimal(1005, 3)").unwrap(), "1.01\n");
+        let why = cents("decimal(99999999999999999, 2) * 100").unwrap_err();
+        assert!(why.ends_with("99999999999999999.00` is no decimal of so many digits"), "{why}");
+        let other = |kind: &str| row(&format!(r#"type = "{kind}", value = "decimal(250, 2)""#)).unwrap();
+        assert_eq!([other("double"), other("integer"), other("text")], ["2.5\n", "2\n", "2.50\n"]);
     }
 
     #[test]

@@ -544,7 +544,7 @@ impl Table {
             let wrong =
                 |why: &dyn Display| format!("whether {} has an index cannot be computed: {why}", self.name);
             match context.evaluate(when, 0, 0).map_err(|error| wrong(&error))? {
-                Value::Text(_) => return Err(wrong(&"it is a text")),
+                Value::Text(_) | Value::Decimal(_) => return Err(wrong(&"it is a text or a decimal")),
                 value if value.holds() => made.push(index),
                 _ => {}
             }

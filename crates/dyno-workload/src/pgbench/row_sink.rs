@@ -133,10 +133,11 @@ impl RowSink {
                 (Some(end), Some(false)) => {
                     let text = &self.text[start..*end];
                     let kind = self.kinds.get(at).copied().unwrap_or_default();
-                    let is_spelled = kind.is_number() || matches!(kind, Kind::Boolean | Kind::Unknown);
-                    match is_spelled {
-                        true => variables.set_given(*slot, text),
-                        false => variables.set_text(*slot, text),
+                    match kind {
+                        Kind::Decimal => variables.set_decimal(*slot, text),
+                        Kind::Boolean | Kind::Unknown => variables.set_given(*slot, text),
+                        kind if kind.is_number() => variables.set_given(*slot, text),
+                        _ => variables.set_text(*slot, text),
                     }
                 }
                 _ => variables.set(*slot, Value::Null),

@@ -32,6 +32,8 @@ pub enum EvaluateError {
     /// `add`, `sub`, `mul` or `div`.
     #[error("bigint {0} out of range")]
     Overflow(&'static str),
+    #[error("a decimal of more than {0} digits")]
+    Digits(u32),
     #[error("division by zero")]
     DivisionByZero,
     #[error("too many function arguments, maximum is {0}")]

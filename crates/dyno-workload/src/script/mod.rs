@@ -5,6 +5,7 @@
 
 pub mod builtin;
 mod counters;
+mod decimal;
 mod error;
 mod expression;
 mod hash;
@@ -24,6 +25,7 @@ mod value;
 mod variables;
 
 pub use counters::{Counters, Numbers};
+pub(crate) use decimal::Decimal;
 pub use dyno_results::spec::Protocol;
 pub use error::{EvaluateError, ScriptError};
 pub(crate) use expression::functions;
@@ -47,7 +49,8 @@ use crate::durable::only_reads;
 pub enum Language {
     /// What pgbench takes.
     Pgbench,
-    /// That, and what workload files have beyond it: texts, `pick`, `coalesce` and their like.
+    /// That, and what workload files have beyond it: texts, exact decimals, `pick`, `coalesce` and
+    /// their like.
     Workload,
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dyno_results::fnv1a;
 
 use super::random::Prng;
-use super::{Context, EvaluateError, Names, Program, Slot, TextRange, Value, Variables};
+use super::{Context, Decimal, EvaluateError, Names, Program, Slot, TextRange, Value, Variables};
 
 /// Odd, and not the step of the generator's own seeds, so that no row begins where another goes on.
 const ROW_STEP: u64 = 0xD134_2543_DE82_EF95;
@@ -66,10 +66,15 @@ impl RowContext {
         })
     }
 
-    /// The text of the last value, where it is one.
+    /// The text of the last value, where it is one, or its digits, where it is a decimal.
     #[must_use]
     pub fn text(&self, range: TextRange) -> &[u8] {
         self.variables.text(range)
+    }
+
+    /// The last value, where it is a decimal.
+    pub(crate) fn decimal(&self, range: TextRange) -> Option<Decimal> {
+        Decimal::read(self.variables.text(range))
     }
 }
 
@@ -91,6 +96,7 @@ mod tests {
         context.set_text(name, "Zoë's".as_bytes());
         match context.evaluate(&program, column_seed(7, "t", "c"), row) {
             Ok(Value::Text(range)) => format!("'{}'", String::from_utf8_lossy(context.text(range))),
+            Ok(Value::Decimal(range)) => String::from_utf8_lossy(context.text(range)).into_owned(),
             Ok(value) => {
                 let mut out = Vec::new();
                 value.write_text(&mut out);
@@ -118,7 +124,7 @@ mod tests {
             ("choose(2, 1, choose(1, 'in', 'out'), 3) || '.'", "'in.'"),
             ("case when :row = 5 then 'five' else 'other' end", "'five'"),
             ("'a' || null", "NULL"),
-            ("decimal(-5, 2)", "'-0.05'"),
+            ("decimal(-5, 2)", "-0.05"),
             ("decimal(123456, 2) || ' ' || decimal(7, 0)", "'1234.56 7'"),
             ("date('2024-02-28', 2)", "'2024-03-01'"),
             ("timestamp('2023-12-31 23:59:58', 3)", "'2024-01-01 00:00:01'"),
@@ -126,6 +132,40 @@ mod tests {
         ] {
             assert_eq!(value_of(text, 5), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn decimals_are_exact() {
+        for (text, expected) in [
+            ("decimal(1, 1) + decimal(2, 1)", "0.3"),
+            ("decimal(30, 2) - :row", "-4.70"),
+            ("-decimal(105, 2)", "-1.05"),
+            ("3 * decimal(1234567890123456789, 2)", "37037036703703703.67"),
+            ("decimal(123456789012345678, 2) * decimal(15, 2)", "185185183518518.5170"),
+            ("decimal(10, 1) = 1 and decimal(10, 1) = decimal(100, 2) and decimal(1, 1) <> 0.2", "true"),
+            ("decimal(9007199254740993, 0) = 9007199254740992", "false"),
+            ("decimal(9007199254740993, 1) > decimal(9007199254740992, 1)", "true"),
+            ("decimal(5, 1) + 0.25", "0.75"),
+            ("decimal(70, 1) / 2", "3.5"),
+            ("int(decimal(25, 1)) || ' ' || double(decimal(25, 1)) || ' ' || decimal(250, 2)", "'2 2.5 2.50'"),
+            ("sqrt(decimal(625, 2)) || ' ' || pow(decimal(15, 1), 2) || ' ' || mod(decimal(50, 1), 3)", "'2.5 2.25 2'"),
+            ("abs(decimal(-105, 2)) || ' ' || abs(decimal(105, 2))", "'1.05 1.05'"),
+            ("greatest(decimal(105, 2), 1) || ' ' || least(decimal(105, 2), 1) || ' ' || least(decimal(5, 1), 0.1)", "'1.05 1 0.1'"),
+            ("case when decimal(0, 2) then 'yes' when decimal(1, 2) then 'no' end", "'no'"),
+            ("nullif(decimal(0, 2), 0) is null and coalesce(null, decimal(1, 0)) = 1", "true"),
+            ("decimal(5, 1) + null", "NULL"),
+            ("lpad(decimal(5, 2), 6, '0')", "'000.05'"),
+            ("decimal(5, 39)", "a decimal of more than 38 digits"),
+            ("decimal(5, -1)", "a decimal of more than 38 digits"),
+            ("decimal(9223372036854775807, 0) * decimal(9223372036854775807, 0) * 9", "a decimal of more than 38 digits"),
+            ("decimal(5, 1) + true", "cannot coerce boolean to decimal"),
+            ("decimal(5, 1) and true", "cannot coerce decimal to boolean"),
+            ("int(decimal(9223372036854775807, 0) + 1)", "value \"9223372036854775808\" is out of range for type bigint"),
+            ("'1.0' = decimal(1, 0)", "cannot coerce text to decimal"),
+        ] {
+            assert_eq!(value_of(text, 5), expected, "{text}");
+        }
+        assert_eq!(size_of::<Value>(), 16);
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub enum Value {
     Double(f64),
     /// Of workload files alone.
     Text(TextRange),
+    /// The digits of an exact number; of workload files alone.
+    Decimal(TextRange),
 }
 
 /// Where a text is kept of an expression that is being evaluated: see [`Variables::text`](super::Variables::text).
@@ -27,14 +29,14 @@ pub struct TextRange {
 }
 
 impl Value {
-    /// Appends the value as it is substituted into SQL and bound as a parameter: `NULL`, `true`, `-5`, `0.1`. A text is elsewhere.
+    /// Appends the value as it is substituted into SQL and bound as a parameter: `NULL`, `true`, `-5`, `0.1`. A text and a decimal are elsewhere.
     pub fn write_text(self, out: &mut Vec<u8>) {
         match self {
             Value::Null => out.extend_from_slice(b"NULL"),
             Value::Boolean(value) => out.extend_from_slice(if value { b"true" } else { b"false" }),
             Value::Integer(value) => out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes()),
             Value::Double(value) => write_double(value, out),
-            Value::Text(_) => {}
+            Value::Text(_) | Value::Decimal(_) => {}
         }
     }
 
@@ -47,10 +49,11 @@ impl Value {
         }
     }
 
-    /// As a condition of `\if`, `\elif` and CASE: a number holds if it is not 0, and null does not hold. A text is refused before.
+    /// As a condition of `\if`, `\elif` and CASE: a number holds if it is not 0, and null does not hold. A text is refused before, and a
+    /// decimal is made a boolean.
     pub fn holds(self) -> bool {
         match self {
-            Value::Null | Value::Text(_) => false,
+            Value::Null | Value::Text(_) | Value::Decimal(_) => false,
             Value::Boolean(value) => value,
             Value::Integer(value) => value != 0,
             Value::Double(value) => value != 0.0,
@@ -65,6 +68,7 @@ impl Value {
             Value::Integer(_) => "int",
             Value::Double(_) => "double",
             Value::Text(_) => "text",
+            Value::Decimal(_) => "decimal",
         }
     }
 }

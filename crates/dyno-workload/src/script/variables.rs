@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use dyno_engine::request::Value as Bound;
 
+use super::decimal::Decimal;
 use super::value::TextRange;
 use super::{Counters, EvaluateError, Names, Slot, Value};
 use crate::c_numbers::{self, NumberError};
@@ -43,6 +44,8 @@ enum Content {
     Spelling,
     /// Its text.
     Text,
+    /// Its text has the digits of a decimal.
+    Decimal,
 }
 
 impl Variables {
@@ -53,8 +56,8 @@ impl Variables {
 
     #[inline]
     pub fn set(&mut self, slot: Slot, value: Value) {
-        if let Value::Text(range) = value {
-            return self.set_range(slot, range);
+        if let Value::Text(range) | Value::Decimal(range) = value {
+            return self.set_range(slot, range, Content::of(value));
         }
         if let Some(cell) = self.cells.get_mut(slot.index()) {
             cell.value = Some(value);
@@ -63,10 +66,10 @@ impl Variables {
     }
 
     #[cold]
-    fn set_range(&mut self, slot: Slot, range: TextRange) {
+    fn set_range(&mut self, slot: Slot, range: TextRange, content: Content) {
         let Self { cells, texts, .. } = self;
         if let Some(cell) = cells.get_mut(slot.index()) {
-            cell.fill(Content::Text, part(texts, range));
+            cell.fill(content, part(texts, range));
         }
     }
 
@@ -92,6 +95,17 @@ impl Variables {
         }
     }
 
+    /// Sets a variable to what a column of decimals has. One without places behind the point is an integer, as the sum of integers
+    /// is on some products and not on others.
+    pub(crate) fn set_decimal(&mut self, slot: Slot, text: &[u8]) {
+        let is_integer = || str::from_utf8(text).is_ok_and(|text| text.parse::<i64>().is_ok());
+        match self.cells.get_mut(slot.index()) {
+            Some(cell) if Decimal::is_written(text) && !is_integer() => cell.fill(Content::Decimal, text),
+            // Some products have such as `NaN`.
+            _ => self.set_given(slot, text),
+        }
+    }
+
     pub(crate) fn is_null(&self, slot: Slot) -> bool {
         self.known(slot) == Some(Value::Null)
     }
@@ -101,13 +115,14 @@ impl Variables {
     pub(crate) fn bound(&self, slot: Slot) -> Bound<'_> {
         match self.cells.get(slot.index()) {
             Some(Cell { content: Content::Text, text, .. }) => Bound::Text(text),
+            Some(Cell { content: Content::Decimal, text, .. }) => exact(text),
             Some(Cell { content: Content::Spelling, text, .. }) => number(text).unwrap_or(Bound::Text(text)),
             Some(Cell { value: Some(value), .. }) => match value {
                 // Not all products have Booleans, and those that do take numbers for them.
                 Value::Boolean(value) => Bound::Integer(i64::from(*value)),
                 Value::Integer(value) => Bound::Integer(*value),
                 Value::Double(value) => Bound::Double(*value),
-                Value::Null | Value::Text(_) => Bound::Null,
+                Value::Null | Value::Text(_) | Value::Decimal(_) => Bound::Null,
             },
             _ => Bound::Null,
         }
@@ -136,7 +151,9 @@ impl Variables {
             cells.resize_with(place + 1, Cell::default);
         }
         match value {
-            Value::Text(range) => cells[place].fill(Content::Text, part(texts, range)),
+            Value::Text(range) | Value::Decimal(range) => {
+                cells[place].fill(Content::of(value), part(texts, range));
+            }
             value => (cells[place].value, cells[place].content) = (Some(value), Content::Value),
         }
         Ok(())
@@ -149,7 +166,9 @@ impl Variables {
         let found = arrays.iter().find(|(slot, _)| *slot == array).and_then(|(_, cells)| cells.get(place));
         match found {
             Some(Cell { value: Some(value), .. }) => Ok(*value),
-            Some(Cell { content: Content::Text, text, .. }) => kept(texts, text),
+            Some(Cell { content: content @ (Content::Text | Content::Decimal), text, .. }) => {
+                kept(texts, text, *content)
+            }
             _ => Err(EvaluateError::Undefined(format!("{}[{index}]", names.name(array)).into())),
         }
     }
@@ -191,6 +210,13 @@ impl Variables {
         Value::Text(TextRange { from, to: end(&self.texts) })
     }
 
+    /// Keeps a decimal of the expression that is evaluated.
+    pub(super) fn keep_decimal(&mut self, decimal: Decimal) -> Value {
+        let from = end(&self.texts);
+        decimal.write(&mut self.texts);
+        Value::Decimal(TextRange { from, to: end(&self.texts) })
+    }
+
     /// The variable's value, unless it is unset or a text of which nobody has asked for the value.
     #[inline]
     pub(super) fn known(&self, slot: Slot) -> Option<Value> {
@@ -210,7 +236,9 @@ impl Variables {
                 cell.value = Some(value);
                 Ok(value)
             }
-            Some(Cell { content: Content::Text, text, .. }) => kept(texts, text),
+            Some(Cell { content: content @ (Content::Text | Content::Decimal), text, .. }) => {
+                kept(texts, text, *content)
+            }
             _ => Err(EvaluateError::Undefined(names.name(slot).into())),
         }
     }
@@ -223,6 +251,13 @@ impl Variables {
             _ => return false,
         }
         true
+    }
+}
+
+impl Content {
+    /// Of a value whose text is kept.
+    fn of(value: Value) -> Self {
+        if matches!(value, Value::Decimal(_)) { Self::Decimal } else { Self::Text }
     }
 }
 
@@ -242,11 +277,12 @@ fn place(index: i64) -> Result<usize, EvaluateError> {
     }
 }
 
-fn kept(texts: &mut Vec<u8>, text: &[u8]) -> Result<Value, EvaluateError> {
+fn kept(texts: &mut Vec<u8>, text: &[u8], content: Content) -> Result<Value, EvaluateError> {
     has_room(texts.len().saturating_add(text.len()))?;
     let from = end(texts);
     texts.extend_from_slice(text);
-    Ok(Value::Text(TextRange { from, to: end(texts) }))
+    let range = TextRange { from, to: end(texts) };
+    Ok(if content == Content::Decimal { Value::Decimal(range) } else { Value::Text(range) })
 }
 
 fn has_room(bytes: usize) -> Result<(), EvaluateError> {
@@ -266,6 +302,12 @@ fn end(texts: &[u8]) -> u32 {
 
 fn part(texts: &[u8], range: TextRange) -> &[u8] {
     texts.get(range.from as usize..range.to as usize).unwrap_or_default()
+}
+
+/// A decimal, as what holds all its digits.
+fn exact(text: &[u8]) -> Bound<'_> {
+    let text = str::from_utf8(text).unwrap_or_default();
+    text.parse().map_or(Bound::Decimal(text), Bound::Integer)
 }
 
 /// The number that is written so: `-5`, `0.25`, and neither `007` nor `1e3`.

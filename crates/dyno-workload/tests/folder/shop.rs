@@ -377,3 +377,18 @@ fn a_value_that_a_server_would_change_ends_the_preparation() {
         }
     });
 }
+
+#[test]
+fn a_decimal_of_a_server_is_exact_in_expressions() {
+    Server::on_each(|server| {
+        let bank = Shop { target: server.target(), name: server.name() };
+        bank.prepare_of("./ledger").unwrap();
+        let load = bank.find("./ledger").loads().remove(0);
+        let balances = || bank.text("SELECT balance FROM account ORDER BY id");
+        assert_eq!(balances(), "90071992547410.43\n90071992547410.93", "{}", bank.name);
+        bank.run(load.as_ref(), 20);
+        assert_eq!(balances(), "90071992547410.63\n90071992547411.13", "{}", bank.name);
+        bank.run_losing(load.as_ref(), 20);
+        assert_eq!(balances(), "90071992547410.83\n90071992547411.33", "{}", bank.name);
+    });
+}

@@ -1,45 +1,58 @@
 //! What the functions do with their arguments. Null makes null, but for `IS` and `debug`.
 
+use super::Context;
 use super::function::{Binary, Integer, Number, Ternary, Unary};
+use crate::script::decimal::{DIGITS_MAX, Decimal};
 use crate::script::random::{Prng, hash_fnv1a, hash_murmur2, permute};
-use crate::script::{EvaluateError, Value};
+use crate::script::value::TextRange;
+use crate::script::{EvaluateError, Value, Variables};
 
 /// A value or an error. The error is boxed because it is rare: so both fit into two registers.
 pub(super) type Evaluated<T = Value> = Result<T, Box<EvaluateError>>;
 
-pub(super) fn unary(function: Unary, value: Value) -> Evaluated {
+pub(super) fn unary(function: Unary, value: Value, variables: &Variables) -> Evaluated {
     if value == Value::Null {
         return Ok(Value::Null);
     }
     Ok(match function {
         Unary::Not => Value::Boolean(logical(value)? == Some(false)),
-        Unary::Abs => absolute(value)?,
+        Unary::Abs => absolute(value, variables)?,
         Unary::Debug => value,
-        Unary::SquareRoot => Value::Double(double(value)?.sqrt()),
-        Unary::NaturalLogarithm => Value::Double(double(value)?.ln()),
-        Unary::Exponential => Value::Double(double(value)?.exp()),
-        Unary::Integer => Value::Integer(integer(value)?),
-        Unary::Double => Value::Double(double(value)?),
+        Unary::SquareRoot => Value::Double(double(value, variables)?.sqrt()),
+        Unary::NaturalLogarithm => Value::Double(double(value, variables)?.ln()),
+        Unary::Exponential => Value::Double(double(value, variables)?.exp()),
+        Unary::Integer => Value::Integer(integer(value, variables)?),
+        Unary::Double => Value::Double(double(value, variables)?),
     })
 }
 
 /// The least integer has no counterpart and stays. A boolean has no absolute value; pgbench prints rubbish for it.
-fn absolute(value: Value) -> Evaluated {
+fn absolute(value: Value, variables: &Variables) -> Evaluated {
     match value {
         Value::Integer(value) => Ok(Value::Integer(value.wrapping_abs())),
         // Not `abs`, which would make a 0 of -0.
         Value::Double(value) => Ok(Value::Double(if value < 0.0 { -value } else { value })),
+        // Its digits without the sign before them.
+        Value::Decimal(range) => {
+            let sign = u32::from(variables.text(range).starts_with(b"-"));
+            Ok(Value::Decimal(TextRange { from: range.from + sign, ..range }))
+        }
         _ => Err(Box::new(EvaluateError::Coerce { from: value.kind(), to: "number" })),
     }
 }
 
 /// By reference, because to copy values that have just been written is slow.
 #[inline]
-pub(super) fn binary(function: Binary, left: &Value, right: &Value, random: &mut Prng) -> Evaluated {
+pub(super) fn binary(
+    function: Binary,
+    left: &Value,
+    right: &Value,
+    context: &mut Context<'_>,
+) -> Evaluated {
     if let (Value::Integer(left), Value::Integer(right)) = (left, right) {
-        return of_integers(function, *left, *right, random);
+        return of_integers(function, *left, *right, context.random);
     }
-    of_any(function, *left, *right, random)
+    of_any(function, *left, *right, context)
 }
 
 fn of_integers(function: Binary, left: i64, right: i64, random: &mut Prng) -> Evaluated {
@@ -51,21 +64,48 @@ fn of_integers(function: Binary, left: i64, right: i64, random: &mut Prng) -> Ev
     }
 }
 
-fn of_any(function: Binary, left: Value, right: Value, random: &mut Prng) -> Evaluated {
+fn of_any(function: Binary, left: Value, right: Value, context: &mut Context<'_>) -> Evaluated {
     if function == Binary::Is {
         return Ok(Value::Boolean(left == right));
     }
     if left == Value::Null || right == Value::Null {
         return Ok(Value::Null);
     }
+    let variables = &mut *context.variables;
     let is_double = |value| matches!(value, Value::Double(_));
+    let is_decimal = |value| matches!(value, Value::Decimal(_));
     match function {
         Binary::Number(function) if is_double(left) || is_double(right) => {
-            Ok(number_of_doubles(function, double(left)?, double(right)?))
+            Ok(number_of_doubles(function, double(left, variables)?, double(right, variables)?))
         }
-        Binary::Power => Ok(Value::Double(double(left)?.powf(double(right)?))),
-        _ => of_integers(function, integer(left)?, integer(right)?, random),
+        Binary::Number(function) if is_decimal(left) || is_decimal(right) => {
+            number_of_decimals(function, left, right, variables)
+        }
+        Binary::Power => Ok(Value::Double(double(left, variables)?.powf(double(right, variables)?))),
+        _ => of_integers(function, integer(left, variables)?, integer(right, variables)?, context.random),
     }
+}
+
+fn number_of_decimals(function: Number, left: Value, right: Value, variables: &mut Variables) -> Evaluated {
+    if function == Number::Divide {
+        return Ok(number_of_doubles(function, double(left, variables)?, double(right, variables)?));
+    }
+    let (left, right) = (decimal(left, variables)?, decimal(right, variables)?);
+    let order = left.order(right);
+    let result = match function {
+        Number::Add => left.add(right),
+        Number::Subtract => left.subtract(right),
+        Number::Multiply | Number::Divide => left.multiply(right),
+        Number::Equal => return Ok(Value::Boolean(order.is_eq())),
+        Number::NotEqual => return Ok(Value::Boolean(order.is_ne())),
+        Number::LessOrEqual => return Ok(Value::Boolean(order.is_le())),
+        Number::Less => return Ok(Value::Boolean(order.is_lt())),
+    };
+    Ok(variables.keep_decimal(result.ok_or_else(too_long)?))
+}
+
+pub(super) fn too_long() -> Box<EvaluateError> {
+    Box::new(EvaluateError::Digits(DIGITS_MAX))
 }
 
 fn number_of_doubles(function: Number, left: f64, right: f64) -> Value {
@@ -118,21 +158,22 @@ fn integer_of_integers(function: Integer, left: i64, right: i64, random: &mut Pr
     }))
 }
 
-pub(super) fn ternary(function: Ternary, arguments: [Value; 3], random: &mut Prng) -> Evaluated {
+pub(super) fn ternary(function: Ternary, arguments: [Value; 3], context: &mut Context<'_>) -> Evaluated {
     if arguments.contains(&Value::Null) {
         return Ok(Value::Null);
     }
     let [first, second, third] = arguments;
-    let (first, second) = (integer(first)?, integer(second)?);
+    let variables = &*context.variables;
+    let (first, second) = (integer(first, variables)?, integer(second, variables)?);
     if function == Ternary::Permute {
-        let seed = integer(third)?;
+        let seed = integer(third, variables)?;
         if second <= 0 {
             return Err(Box::new(EvaluateError::PermuteSize));
         }
         return Ok(Value::Integer(permute(first, second, seed)));
     }
     check_range(first, second)?;
-    distributed(function, first, second, double(third)?, random)
+    distributed(function, first, second, double(third, variables)?, context.random)
 }
 
 fn distributed(function: Ternary, low: i64, high: i64, parameter: f64, random: &mut Prng) -> Evaluated {
@@ -152,8 +193,8 @@ fn distributed(function: Ternary, low: i64, high: i64, parameter: f64, random: &
     Ok(Value::Integer(value))
 }
 
-/// `least` and `greatest`: of doubles if there is one among them.
-pub(super) fn extremum(greatest: bool, arguments: &[Value]) -> Evaluated {
+/// `least` and `greatest`: of doubles if there is one among them, or else of decimals if there is one of these.
+pub(super) fn extremum(greatest: bool, arguments: &[Value], variables: &mut Variables) -> Evaluated {
     if arguments.contains(&Value::Null) {
         return Ok(Value::Null);
     }
@@ -164,10 +205,16 @@ pub(super) fn extremum(greatest: bool, arguments: &[Value]) -> Evaluated {
             false if best < next => best,
             _ => next,
         };
-        let found = reduce(arguments, double, better)?;
+        let found = reduce(arguments, |value| double(value, variables), better)?;
         Ok(found.map_or(Value::Null, Value::Double))
+    } else if arguments.iter().any(|value| matches!(value, Value::Decimal(_))) {
+        let better =
+            |best: Decimal, next: Decimal| if next.order(best).is_gt() == greatest { next } else { best };
+        let found = reduce(arguments, |value| decimal(value, variables), better)?;
+        Ok(found.map_or(Value::Null, |found| variables.keep_decimal(found)))
     } else {
-        let found = reduce(arguments, integer, if greatest { i64::max } else { i64::min })?;
+        let better = if greatest { i64::max } else { i64::min };
+        let found = reduce(arguments, |value| integer(value, variables), better)?;
         Ok(found.map_or(Value::Null, Value::Integer))
     }
 }
@@ -205,16 +252,28 @@ fn check_range(low: i64, high: i64) -> Evaluated<()> {
     count.map(|_| ()).ok_or_else(|| Box::new(EvaluateError::LargeRange))
 }
 
-fn double(value: Value) -> Evaluated<f64> {
+fn double(value: Value, variables: &Variables) -> Evaluated<f64> {
     match value {
         Value::Double(value) => Ok(value),
         Value::Integer(value) => Ok(value as f64),
+        Value::Decimal(range) => {
+            let digits = str::from_utf8(variables.text(range)).ok();
+            digits.and_then(|digits| digits.parse().ok()).ok_or_else(too_long)
+        }
         _ => Err(Box::new(EvaluateError::Coerce { from: value.kind(), to: "double" })),
     }
 }
 
-/// A double is rounded, and halves to the even integer.
-pub(super) fn integer(value: Value) -> Evaluated<i64> {
+pub(super) fn decimal(value: Value, variables: &Variables) -> Evaluated<Decimal> {
+    match value {
+        Value::Integer(value) => Decimal::new(value.into(), 0).ok_or_else(too_long),
+        Value::Decimal(range) => Decimal::read(variables.text(range)).ok_or_else(too_long),
+        _ => Err(Box::new(EvaluateError::Coerce { from: value.kind(), to: "decimal" })),
+    }
+}
+
+/// What is none is rounded, and halves to the even integer.
+pub(super) fn integer(value: Value, variables: &Variables) -> Evaluated<i64> {
     const END: f64 = 9_223_372_036_854_775_808.0;
     match value {
         Value::Integer(value) => Ok(value),
@@ -222,6 +281,11 @@ pub(super) fn integer(value: Value) -> Evaluated<i64> {
             let rounded = value.round_ties_even();
             let fits = (-END..END).contains(&rounded);
             if fits { Ok(rounded as i64) } else { Err(Box::new(EvaluateError::DoubleToInteger(rounded))) }
+        }
+        Value::Decimal(range) => {
+            let shown = || String::from_utf8_lossy(variables.text(range)).into();
+            let rounded = decimal(value, variables)?.integer();
+            rounded.ok_or_else(|| Box::new(EvaluateError::OutOfRange(shown())))
         }
         _ => Err(Box::new(EvaluateError::Coerce { from: value.kind(), to: "int" })),
     }

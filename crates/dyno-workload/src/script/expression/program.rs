@@ -128,7 +128,8 @@ impl Program {
     /// # Errors
     /// See [`evaluate`](Self::evaluate); it is no number.
     pub fn integer(&self, context: &mut Context<'_>) -> Result<i64, EvaluateError> {
-        self.evaluate(context).and_then(|value| evaluate::integer(value).map_err(|error| *error))
+        let value = self.evaluate(context)?;
+        evaluate::integer(value, context.variables).map_err(|error| *error)
     }
 
     /// A program that fails where its value is a text.
@@ -184,19 +185,21 @@ impl Program {
                     top += 1;
                 }
                 Operation::Unary(Unary::Debug) => (context.debug)(stack[top - 1]),
-                Operation::Unary(unary) => stack[top - 1] = evaluate::unary(unary, stack[top - 1])?,
+                Operation::Unary(unary) => {
+                    stack[top - 1] = evaluate::unary(unary, stack[top - 1], context.variables)?;
+                }
                 Operation::Binary(binary) => {
                     top -= 1;
-                    stack[top - 1] = evaluate::binary(binary, &stack[top - 1], &stack[top], context.random)?;
+                    stack[top - 1] = evaluate::binary(binary, &stack[top - 1], &stack[top], context)?;
                 }
                 Operation::Ternary(ternary) => {
                     top -= 2;
                     let arguments = [stack[top - 1], stack[top], stack[top + 1]];
-                    stack[top - 1] = evaluate::ternary(ternary, arguments, context.random)?;
+                    stack[top - 1] = evaluate::ternary(ternary, arguments, context)?;
                 }
                 Operation::Extremum { greatest, count } => {
                     let first = top - usize::from(count);
-                    stack[first] = evaluate::extremum(greatest, &stack[first..top])?;
+                    stack[first] = evaluate::extremum(greatest, &stack[first..top], context.variables)?;
                     top = first + 1;
                 }
                 Operation::And(skip) => match evaluate::logical(stack[top - 1])? {
@@ -250,11 +253,11 @@ impl Program {
             }
             Addition::Apply(function, count) => {
                 let first = top - usize::from(count);
-                stack[first] = text::apply(function, &stack[first..top], context.variables, context.random)?;
+                stack[first] = text::apply(function, &stack[first..top], context)?;
                 return Ok((first + 1, next));
             }
             Addition::Select(count) => {
-                let index = evaluate::integer(stack[top - 1])?;
+                let index = evaluate::integer(stack[top - 1], context.variables)?;
                 if !(1..=i64::from(count)).contains(&index) {
                     return Err(Box::new(EvaluateError::Choice { index, count }));
                 }
@@ -264,7 +267,7 @@ impl Program {
             Addition::Coalesce(skip) if stack[top - 1] != Value::Null => return Ok((top, next + skip)),
             Addition::Coalesce(_) => return Ok((top - 1, next)),
             Addition::Element(array) => {
-                let index = evaluate::integer(stack[top - 1])?;
+                let index = evaluate::integer(stack[top - 1], context.variables)?;
                 let element = context.variables.element(array, index, context.names);
                 stack[top - 1] = element.map_err(Box::new)?;
             }
@@ -272,7 +275,7 @@ impl Program {
                 stack[top] = context.variables.take_next(counter, context.names).map_err(Box::new)?;
                 return Ok((top + 1, next));
             }
-            Addition::Condition => text::check_condition(stack[top - 1])?,
+            Addition::Condition => stack[top - 1] = text::condition(stack[top - 1], context.variables)?,
         }
         Ok((top, next))
     }

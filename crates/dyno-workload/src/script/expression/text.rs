@@ -6,8 +6,10 @@ use std::io::Write as _;
 
 use jiff::civil::{Date, DateTime};
 
+use super::Context;
 use super::evaluate::{self, Evaluated};
 use super::function::{Binary, Number};
+use crate::script::decimal::Decimal;
 use crate::script::random::Prng;
 use crate::script::value::TextRange;
 use crate::script::{EvaluateError, Value, Variables};
@@ -49,24 +51,29 @@ pub(super) enum TextFunction {
 pub(super) fn apply(
     function: TextFunction,
     arguments: &[Value],
-    variables: &mut Variables,
-    random: &mut Prng,
+    context: &mut Context<'_>,
 ) -> Evaluated {
     use TextFunction as F;
-    variables.check_texts().map_err(Box::new)?;
+    context.variables.check_texts().map_err(Box::new)?;
     match (function, arguments) {
-        (F::NullIf, [value, other]) => Ok(match compare(Number::Equal, *value, *other, variables, random)? {
-            Value::Boolean(true) => Value::Null,
-            _ => *value,
-        }),
-        (_, arguments) if arguments.contains(&Value::Null) => Ok(Value::Null),
-        (F::Compare(number), [left, right]) => compare(number, *left, *right, variables, random),
+        (F::NullIf, [value, other]) => {
+            return Ok(match compare(Number::Equal, *value, *other, context)? {
+                Value::Boolean(true) => Value::Null,
+                _ => *value,
+            });
+        }
+        (_, arguments) if arguments.contains(&Value::Null) => return Ok(Value::Null),
+        (F::Compare(number), [left, right]) => return compare(number, *left, *right, context),
+        _ => {}
+    }
+    let Context { variables, random, .. } = context;
+    match (function, arguments) {
         (F::Concatenate, [left, right]) => {
             let pieces = [*left, *right];
             limited(variables.keep_text(|out| pieces.into_iter().for_each(|piece| append(piece, out))))
         }
         (F::Random, [low, high]) => {
-            let (low, high) = (length(*low)?, length(*high)?);
+            let (low, high) = (length(*low, variables)?, length(*high, variables)?);
             if low > high {
                 return Err(Box::new(EvaluateError::EmptyRange));
             }
@@ -74,11 +81,11 @@ pub(super) fn apply(
             Ok(variables.keep_text(|out| write_random(LETTERS_AND_DIGITS, 6, length, random, out)))
         }
         (F::Digits, [count]) => {
-            let count = length(*count)? as usize;
+            let count = length(*count, variables)? as usize;
             Ok(variables.keep_text(|out| write_random(b"0123456789", 4, count, random, out)))
         }
         (F::Words, [count]) => {
-            let count = length(*count)?;
+            let count = length(*count, variables)?;
             limited(variables.keep_text(|out| write_words(count, random, out)))
         }
         (F::Substring, [text, from, count]) => substring(*text, *from, *count, variables),
@@ -87,12 +94,12 @@ pub(super) fn apply(
         (F::Date, [date, days]) => {
             let date: Date = parsed(*date, variables)?;
             let later =
-                checked(Span::new().try_days(evaluate::integer(*days)?), |span| date.checked_add(span))?;
+                checked(Span::new().try_days(evaluate::integer(*days, variables)?), |span| date.checked_add(span))?;
             Ok(shown(&later, variables))
         }
         (F::Timestamp, [time, seconds]) => {
             let time: DateTime = parsed(*time, variables)?;
-            let span = Span::new().try_seconds(evaluate::integer(*seconds)?);
+            let span = Span::new().try_seconds(evaluate::integer(*seconds, variables)?);
             let later = checked(span, |span| time.checked_add(span))?;
             Ok(shown(&later.strftime("%Y-%m-%d %H:%M:%S"), variables))
         }
@@ -101,17 +108,20 @@ pub(super) fn apply(
     }
 }
 
-/// A condition of `\if` and CASE is no text.
-pub(super) fn check_condition(value: Value) -> Evaluated<()> {
-    let refused = || Box::new(EvaluateError::Coerce { from: value.kind(), to: "boolean" });
-    if matches!(value, Value::Text(_)) { Err(refused()) } else { Ok(()) }
+/// A condition of `\if` and CASE, which is no text; a decimal holds if it is not 0, as other numbers do.
+pub(super) fn condition(value: Value, variables: &Variables) -> Evaluated {
+    match value {
+        Value::Text(_) => Err(Box::new(EvaluateError::Coerce { from: value.kind(), to: "boolean" })),
+        Value::Decimal(_) => Ok(Value::Boolean(!evaluate::decimal(value, variables)?.is_zero())),
+        value => Ok(value),
+    }
 }
 
-fn compare(number: Number, left: Value, right: Value, variables: &Variables, random: &mut Prng) -> Evaluated {
+fn compare(number: Number, left: Value, right: Value, context: &mut Context<'_>) -> Evaluated {
     let (Value::Text(one), Value::Text(other)) = (left, right) else {
-        return evaluate::binary(Binary::Number(number), &left, &right, random);
+        return evaluate::binary(Binary::Number(number), &left, &right, context);
     };
-    let order = variables.text(one).cmp(variables.text(other));
+    let order = context.variables.text(one).cmp(context.variables.text(other));
     Ok(Value::Boolean(match number {
         Number::Equal => order.is_eq(),
         Number::NotEqual => order.is_ne(),
@@ -123,8 +133,11 @@ fn compare(number: Number, left: Value, right: Value, variables: &Variables, ran
 }
 
 /// A length or a count of what a text is made of.
-fn length(value: Value) -> Evaluated<i64> {
-    let count = evaluate::integer(value)?;
+fn length(value: Value, variables: &Variables) -> Evaluated<i64> {
+    within(evaluate::integer(value, variables)?)
+}
+
+fn within(count: i64) -> Evaluated<i64> {
     let fits = (0..=TEXT_BYTES_MAX).contains(&count);
     if fits { Ok(count) } else { Err(Box::new(EvaluateError::TextLength { count, most: TEXT_BYTES_MAX })) }
 }
@@ -132,7 +145,7 @@ fn length(value: Value) -> Evaluated<i64> {
 /// A text, where it is no longer than one may be.
 fn limited(value: Value) -> Evaluated {
     if let Value::Text(TextRange { from, to }) = value {
-        length(Value::Integer(i64::from(to.saturating_sub(from))))?;
+        within(i64::from(to.saturating_sub(from)))?;
     }
     Ok(value)
 }
@@ -172,7 +185,7 @@ fn behind_characters(text: &[u8], count: usize) -> usize {
 /// `from` counts from 1.
 fn substring(text: Value, from: Value, count: Value, variables: &mut Variables) -> Evaluated {
     let range = text_range(text)?;
-    let (from, count) = (evaluate::integer(from)?, length(count)?);
+    let (from, count) = (evaluate::integer(from, variables)?, length(count, variables)?);
     let end = from.saturating_sub(1).saturating_add(count).max(0);
     let text = variables.text(range);
     let start = behind_characters(text, from.saturating_sub(1).max(0) as usize);
@@ -182,7 +195,7 @@ fn substring(text: Value, from: Value, count: Value, variables: &mut Variables) 
 
 /// Also cuts what is longer.
 fn pad_left(value: Value, count: Value, fill: Value, variables: &mut Variables) -> Evaluated {
-    let count = length(count)? as usize;
+    let count = length(count, variables)? as usize;
     let fill = text_range(fill)?;
     let Value::Text(padded) = variables.keep_text(|out| append(value, out)) else { return Ok(Value::Null) };
     let text = variables.text(padded);
@@ -206,22 +219,10 @@ fn pad_left(value: Value, count: Value, fill: Value, variables: &mut Variables) 
     }))
 }
 
-fn decimal(units: Value, digits: Value, variables: &mut Variables) -> Evaluated {
-    let (units, digits) = (evaluate::integer(units)?, length(digits)? as usize);
-    Ok(variables.keep_text(|out| {
-        if units < 0 {
-            out.push(b'-');
-        }
-        let mut buffer = itoa::Buffer::new();
-        let number = buffer.format(units.unsigned_abs()).as_bytes();
-        let zeros = (digits + 1).saturating_sub(number.len());
-        let begin = out.len();
-        out.resize(begin + zeros, b'0');
-        out.extend_from_slice(number);
-        if digits > 0 {
-            out.insert(out.len() - digits, b'.');
-        }
-    }))
+fn decimal(units: Value, places: Value, variables: &mut Variables) -> Evaluated {
+    let (units, places) = (evaluate::integer(units, variables)?, evaluate::integer(places, variables)?);
+    let decimal = u32::try_from(places).ok().and_then(|places| Decimal::new(units.into(), places));
+    Ok(variables.keep_decimal(decimal.ok_or_else(evaluate::too_long)?))
 }
 
 fn text_range(value: Value) -> Evaluated<TextRange> {
@@ -234,7 +235,9 @@ fn text_range(value: Value) -> Evaluated<TextRange> {
 /// Appends a value, of which a text is among those that stand before.
 fn append(value: Value, texts: &mut Vec<u8>) {
     match value {
-        Value::Text(range) => texts.extend_from_within(range.from as usize..range.to as usize),
+        Value::Text(range) | Value::Decimal(range) => {
+            texts.extend_from_within(range.from as usize..range.to as usize);
+        }
         other => other.write_text(texts),
     }
 }
