@@ -324,12 +324,15 @@ pub struct Series {
     pub pass: Option<u64>,
     /// Transactions of fixed work, which one client does, whatever load is asked for: that is for the other series of its family.
     pub fixed: Option<u64>,
+    /// Whether its clients pause between transactions, as the workload says.
+    pub pauses: bool,
 }
 
 impl Series {
     /// That reads or writes, which is its name.
     pub(crate) fn of(workload: &'static str, writes: bool) -> Self {
-        Self { name: if writes { "write" } else { "read" }, workload, writes, pass: None, fixed: None }
+        let name = if writes { "write" } else { "read" };
+        Self { name, workload, writes, pass: None, fixed: None, pauses: false }
     }
 }
 

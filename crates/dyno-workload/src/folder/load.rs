@@ -23,6 +23,7 @@ use crate::benchmark::{
 };
 use crate::dataset::{NotReady, TableError, numbers};
 use crate::pgbench::load::PgbenchLoad;
+use crate::pgbench::mix::Pauses;
 use crate::script::Numbers;
 use crate::scripts::{Part, load_of};
 
@@ -147,6 +148,7 @@ pub(super) fn series(
         writes,
         pass,
         fixed: pass.or(work.times),
+        pauses: parts.iter().any(|part| part.pauses != Pauses::default()),
     }
 }
 

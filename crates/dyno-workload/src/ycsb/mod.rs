@@ -117,7 +117,7 @@ impl Mix {
         // The workload's name without its family.
         let name = self.workload.split_at(NAME.len() + 1).1;
         let writes = self.operations().any(|(it, _)| !matches!(it, Operation::Read | Operation::Scan));
-        Series { name, workload: self.workload, writes, pass: None, fixed: None }
+        Series { name, workload: self.workload, writes, pass: None, fixed: None, pauses: false }
     }
 
     /// Those that occur, with their shares; the transaction types have this order.

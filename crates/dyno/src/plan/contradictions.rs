@@ -1,8 +1,8 @@
 //! What cannot hold at once, once it is known what the targets are.
 
-use dyno_results::spec::Protocol;
+use dyno_results::spec::{Course, Protocol};
 
-use super::{LoadSource, PhasePlan, SystemPlan};
+use super::{LoadSource, PhasePlan, StreamPlan, SystemPlan};
 use crate::failure::Failure;
 
 /// Refuses what does not go together, and says what would.
@@ -41,11 +41,25 @@ pub(super) fn refuse(systems: &[SystemPlan], phases: &[PhasePlan]) -> Result<(),
     for target in systems {
         let name = &target.name;
         let can = target.capabilities();
+        let series = target.benchmark.series();
         if extended && !can.extended_protocol {
             return Err(Failure::wrong(format!(
                 "--protocol extended is PostgreSQL's, and {name} speaks {}'s: there statements are sent simple or \
                      prepared",
                 can.protocol
+            )));
+        }
+        let pauses = |stream: &&StreamPlan| match stream.source {
+            LoadSource::Family(place) => series.get(place).is_some_and(|series| series.pauses),
+            _ => false,
+        };
+        if let Some(stream) =
+            streams().filter(pauses).find(|stream| stream.courses().any(Course::is_open))
+        {
+            return Err(Failure::wrong(format!(
+                "a rate says when transactions are due, so clients do not pause between them, and those of {} do (`keying` and `think` of its \
+                 workload.toml): run it with --clients, or run a transaction that has neither",
+                stream.workload
             )));
         }
         for stream in streams() {
@@ -54,7 +68,7 @@ pub(super) fn refuse(systems: &[SystemPlan], phases: &[PhasePlan]) -> Result<(),
                 checked.map_err(|error| Failure::wrong(error.to_string()))?;
             }
         }
-        if can.read_only && streams().any(|stream| stream.writes(&target.benchmark.series())) {
+        if can.read_only && streams().any(|stream| stream.writes(&series)) {
             return Err(Failure::wrong(format!(
                 "{name} is only read (mode=ro), and the load writes: leave mode=ro out, or run a workload that reads"
             )));

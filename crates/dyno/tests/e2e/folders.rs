@@ -20,9 +20,27 @@ fn shop() -> Home {
     home
 }
 
+/// Replaces a text in a file of the shop.
+fn replace(home: &Home, file: &str, from: &str, to: &str) {
+    let path = home.path("shop").join(file);
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains(from), "{from}");
+    fs::write(path, text.replacen(from, to, 1)).unwrap();
+}
+
 /// Names of what was run.
 fn series(report: &Report) -> Vec<&str> {
     report.series().iter().filter_map(|series| series["name"].as_str()).collect()
+}
+
+#[test]
+fn clients_that_pause_are_no_load_with_a_rate() {
+    let home = shop();
+    let target = target(&home, "shop.db", "");
+    replace(&home, "workload.toml", "name = \"look\"\n", "name = \"look\"\nthink = 0.001\n");
+    let rated = |workload: &'static str| ["run", workload, "--target", &target, "--rate", "5/s", "--duration", "1s"];
+    home.dyno(&rated("./shop/mix")).expect(1).says(&["clients do not pause between them, and those of ./shop/mix do"]);
+    assert!(!home.path("shop.db").exists());
 }
 
 #[test]
