@@ -438,7 +438,14 @@ struct ScriptLoad {
 
 impl SeriesLoad for ScriptLoad {
     fn series(&self) -> Series {
-        Series { name: NAME, workload: NAME, writes: self.script.writes(), pass: None, fixed: None, pauses: false }
+        Series {
+            name: NAME,
+            workload: NAME,
+            writes: self.script.writes(),
+            pass: None,
+            fixed: None,
+            pauses: false,
+        }
     }
 
     fn workload(&self, sending: &Sending) -> Result<Arc<dyn Workload>, BenchmarkError> {

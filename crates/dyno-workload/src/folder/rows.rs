@@ -210,7 +210,10 @@ mod tests {
     #[test]
     fn a_decimal_is_exact_in_a_column() {
         let cents = |value: &str| row(&format!(r#"type = "decimal(18,2)", value = "{value}""#));
-        assert_eq!(cents("decimal(99999999999999999, 2) * 10 + decimal(9, 2)").unwrap(), "9999999999999999.99\n");
+        assert_eq!(
+            cents("decimal(99999999999999999, 2) * 10 + decimal(9, 2)").unwrap(),
+            "9999999999999999.99\n"
+        );
         assert_eq!(cents("decimal(1005, 3)").unwrap(), "1.01\n");
         let why = cents("decimal(99999999999999999, 2) * 100").unwrap_err();
         assert!(why.ends_with("99999999999999999.00` is no decimal of so many digits"), "{why}");

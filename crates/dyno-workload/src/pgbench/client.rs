@@ -16,7 +16,7 @@ use dyno_engine::workload::{
 use dyno_wire::libpq_text;
 
 use super::debug::tell_value;
-use super::effects::Commit;
+use super::effects::{Commit, OutcomeCounts};
 use super::load::{PgbenchShared, Told};
 use super::mix::Deck;
 use super::row_sink::RowSink;
@@ -50,6 +50,8 @@ pub(super) struct ScriptClient {
     jumped: bool,
     /// A request was sent, or a sleep begun: the command is done when the client is asked again.
     waits: bool,
+    /// What is done with the answer to that request.
+    with_answer: WithAnswer,
     /// The script that the next transaction runs, where it was chosen already.
     chosen: Option<usize>,
     /// Statements that this connection has prepared, by script and command.
@@ -91,6 +93,20 @@ pub(super) struct ScriptClient {
     pub(super) transactions: u64,
     pub(super) text: Vec<u8>,
     pub(super) tallies: Vec<Arc<Tally>>,
+    /// Those of the clients of its thread.
+    pub(super) outcomes: Arc<OutcomeCounts>,
+}
+
+/// What is done with the answer to a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WithAnswer {
+    Nothing,
+    /// `\gset`, or of `every` result `\aset`.
+    Store {
+        every: bool,
+    },
+    /// The script ends.
+    End,
 }
 
 /// The client cannot go on; why was said on the console.
@@ -105,7 +121,7 @@ impl ScriptClient {
         identity: ClientIdentity,
         variables: Variables,
         random: Prng,
-        tallies: Vec<Arc<Tally>>,
+        (tallies, outcomes): (Vec<Arc<Tally>>, Arc<OutcomeCounts>),
     ) -> Self {
         let prepared = if shared.options.mode == Protocol::Prepared {
             shared.scripts.iter().map(|script| vec![false; script.script.commands.len()]).collect()
@@ -123,6 +139,7 @@ impl ScriptClient {
             command: 0,
             jumped: false,
             waits: false,
+            with_answer: WithAnswer::Nothing,
             chosen: None,
             prepared,
             preparing: None,
@@ -147,6 +164,7 @@ impl ScriptClient {
             transactions: 0,
             text: Vec::new(),
             tallies,
+            outcomes,
         }
     }
 
@@ -164,6 +182,10 @@ impl ScriptClient {
             }
             match &command.kind {
                 Kind::Sql(sql) => {
+                    self.with_answer = match &sql.gset {
+                        Some(gset) => WithAnswer::Store { every: gset.every },
+                        None => WithAnswer::Nothing,
+                    };
                     if let Some(step) = self.send(sql, request)? {
                         return Ok(step);
                     }
@@ -180,8 +202,12 @@ impl ScriptClient {
                         return Ok(step);
                     }
                 }
-                Kind::EndPipeline => return self.end_pipeline(command, request),
+                Kind::EndPipeline => {
+                    self.with_answer = WithAnswer::Nothing;
+                    return self.end_pipeline(command, request);
+                }
                 Kind::Rollback => {
+                    self.with_answer = WithAnswer::End;
                     request.execute(StatementId(0), &[]);
                     return Ok(Step::Send);
                 }
@@ -333,7 +359,7 @@ impl ScriptClient {
                 if self.copied {
                     return Err(self.aborted("COPY is not supported in scripts"));
                 }
-                if let Some(every) = self.shared.gset(self.script, self.command).map(|gset| gset.every) {
+                if let WithAnswer::Store { every } = self.with_answer {
                     self.store_result(every, answer)?;
                 }
                 if self.pipeline.as_ref().is_some_and(|pipeline| pipeline.ended) {
@@ -378,9 +404,8 @@ impl ScriptClient {
                 self.variables.set(slot, Value::Integer(count.cast_signed()));
             }
         }
-        let commands = self.shared.scripts.get(self.script).map_or(&[][..], |script| &script.script.commands);
-        if matches!(commands.get(self.command), Some(Command { kind: Kind::Rollback, .. })) {
-            self.command = commands.len();
+        if self.with_answer == WithAnswer::End {
+            self.command = self.shared.scripts.get(self.script).map_or(0, |it| it.script.commands.len());
             self.rolled_back = true;
         }
     }

@@ -1,7 +1,7 @@
 //! What transactions of a workload file do to the numbers of rows, for verification: computed when the commit is sent, and counted
 //! when its outcome is known. One whose outcome is not known may have been done, and one that was undone counts for nothing.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use dyno_engine::workload::Step;
 use serde::{Deserialize, Serialize};
@@ -55,17 +55,50 @@ impl Outcomes {
     }
 }
 
-/// The counts that clients add to.
+/// What the clients of one thread add to: threads that wrote to the same line of a cache would wait for each other.
 #[derive(Debug, Default)]
-pub(super) struct Effects(Vec<[AtomicI64; 2]>);
+#[repr(align(128))]
+pub(super) struct OutcomeCounts {
+    rolled_back: AtomicU64,
+    answers: AtomicU64,
+    wrong_answers: AtomicU64,
+    effects: Effects,
+}
+
+impl OutcomeCounts {
+    pub(super) fn new<'e>(effects: impl Iterator<Item = &'e Effect>) -> Self {
+        Self { effects: Effects::new(effects), ..Self::default() }
+    }
+
+    /// Without how many transactions are done.
+    pub(super) fn read(&self) -> Outcomes {
+        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        Outcomes {
+            done: 0,
+            answers: read(&self.answers),
+            wrong_answers: read(&self.wrong_answers),
+            rolled_back: read(&self.rolled_back),
+        }
+    }
+
+    pub(super) fn add_effects(&self, sums: &mut Vec<EffectCount>) {
+        let counts = self.effects.counts();
+        sums.resize(sums.len().max(counts.len()), EffectCount::default());
+        sums.iter_mut().zip(&counts).for_each(|(sum, count)| sum.add(count));
+    }
+}
+
+/// Rows that were added and removed, by [`Effect::count`].
+#[derive(Debug, Default)]
+struct Effects(Vec<[AtomicI64; 2]>);
 
 impl Effects {
-    pub(super) fn new<'e>(effects: impl Iterator<Item = &'e Effect>) -> Self {
+    fn new<'e>(effects: impl Iterator<Item = &'e Effect>) -> Self {
         let count = effects.map(|effect| effect.count + 1).max().unwrap_or(0);
         Self((0..count).map(|_| Default::default()).collect())
     }
 
-    pub(super) fn counts(&self) -> Vec<EffectCount> {
+    fn counts(&self) -> Vec<EffectCount> {
         let read = |[acknowledged, unknown]: &[AtomicI64; 2]| EffectCount {
             acknowledged: acknowledged.load(Ordering::Relaxed),
             unknown: unknown.load(Ordering::Relaxed),
@@ -116,13 +149,13 @@ impl Commit {
     }
 
     /// The transaction has ended well.
-    pub(super) fn ended(&mut self, of: &[Effect], counts: &Effects) {
+    fn ended(&mut self, of: &[Effect], counts: &Effects) {
         let is_done = self.stage == Stage::Answered;
         self.count(is_done.then_some(0), of, counts);
     }
 
     /// A try has failed. `is_lost`: with the connection, so that the server may have done what it has not answered.
-    pub(super) fn failed(&mut self, is_lost: bool, of: &[Effect], counts: &Effects) {
+    fn failed(&mut self, is_lost: bool, of: &[Effect], counts: &Effects) {
         let may_be_done = match self.stage {
             Stage::None => false,
             Stage::Sent => is_lost || self.has_earlier,
@@ -170,19 +203,21 @@ impl ScriptClient {
     /// A try has failed, with the connection or not; or the client was stopped, and is not asked any more.
     pub(super) fn not_committed(&mut self, is_lost: bool) {
         let effects = self.shared.scripts.get(self.script).map_or(&[][..], |script| &script.effects);
-        self.commit.failed(is_lost, effects, &self.shared.effects);
+        self.commit.failed(is_lost, effects, &self.outcomes.effects);
     }
 
     /// A transaction of a workload file has ended well.
     pub(super) fn note_end(&mut self) {
         let Some(script) = self.shared.scripts.get(self.script) else { return };
         if self.rolled_back {
-            self.shared.rolled_back.fetch_add(1, Ordering::Relaxed);
+            self.outcomes.rolled_back.fetch_add(1, Ordering::Relaxed);
         } else if let Some(rows) = script.returns {
-            self.shared.answers.fetch_add(1, Ordering::Relaxed);
-            self.shared.wrong_answers.fetch_add(u64::from(rows != self.returned), Ordering::Relaxed);
+            self.outcomes.answers.fetch_add(1, Ordering::Relaxed);
+            if rows != self.returned {
+                self.outcomes.wrong_answers.fetch_add(1, Ordering::Relaxed);
+            }
         }
-        self.commit.ended(&script.effects, &self.shared.effects);
+        self.commit.ended(&script.effects, &self.outcomes.effects);
     }
 }
 

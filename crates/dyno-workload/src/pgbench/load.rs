@@ -1,7 +1,8 @@
 //! The load of a pgbench run: its scripts, what all clients share, and what they count.
 
 use dyno_results::spec::Arrivals;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -12,14 +13,14 @@ use dyno_engine::workload::{Client, ClientIdentity, StatementId, Workload};
 use super::bound::BoundScripts;
 use super::client::ScriptClient;
 use super::console::Console;
-use super::effects::{Effect, EffectCount, Effects, Outcomes};
+use super::effects::{Effect, EffectCount, OutcomeCounts, Outcomes};
 use super::log::{LogEntry, LogError, LogOptions, TransactionLog};
 use super::mix::Pauses;
 use super::tally::{Counts, Tally};
 use crate::script::random::Prng;
 use crate::script::seeds::{Seeds, choose};
 use crate::script::{
-    Command, Counters, Gset, Kind, Language, Names, Protocol, Script, Slot, Value, Variables,
+    Command, Counters, Gset, Kind, Language, Names, Protocol, Script, Slot, Sql, Value, Variables, sets,
 };
 
 /// A script and how often it is chosen.
@@ -124,13 +125,7 @@ pub(super) struct PgbenchShared {
     /// What scripts of workload files are told; `None` for pgbench's.
     pub(super) told: Option<Told>,
     pub(super) clients_begun: AtomicU32,
-    /// Transactions that their scripts have undone.
-    pub(super) rolled_back: AtomicU64,
-    pub(super) effects: Effects,
     pub(super) has_pauses: bool,
-    /// Transactions that are to return a number of rows, and those that returned another.
-    pub(super) answers: AtomicU64,
-    pub(super) wrong_answers: AtomicU64,
 }
 
 /// The variables that a script of a workload file has of itself.
@@ -150,6 +145,7 @@ struct ThreadShare {
     state: Mutex<ThreadState>,
     /// By script, made with the first client of the thread: a driver may have thousands of threads, and a script thousands of commands.
     tallies: OnceLock<Vec<Arc<Tally>>>,
+    outcomes: Arc<OutcomeCounts>,
 }
 
 struct ThreadState {
@@ -170,7 +166,7 @@ impl PgbenchLoad {
     /// # Errors
     /// When a log cannot be opened.
     pub fn new(
-        scripts: Vec<WeightedScript>,
+        mut scripts: Vec<WeightedScript>,
         (mut names, mut bound, counters): (Names, BoundScripts, Counters),
         options: LoadOptions,
         scale: i64,
@@ -184,6 +180,7 @@ impl PgbenchLoad {
         let clients = (0..options.clients).map(|_| seeds.client()).collect();
         let mut variables = initial_variables(&options, &mut names, scale, &mut seeds);
         variables.share(Arc::new(counters));
+        fold(&mut scripts, &variables, &names);
         // A variable of the user's with such a name stays what it is.
         let is_set = |slot: Slot| {
             let commands = scripts.iter().flat_map(|script| &script.script.commands);
@@ -207,6 +204,7 @@ impl PgbenchLoad {
                         log,
                     }),
                     tallies: OnceLock::new(),
+                    outcomes: Arc::new(OutcomeCounts::new(scripts.iter().flat_map(|it| &it.effects))),
                 })
             })
             .collect::<Result<_, LogError>>()?;
@@ -214,7 +212,6 @@ impl PgbenchLoad {
             weights: scripts.iter().map(|script| i64::from(script.weight)).collect(),
             types: scripts.iter().map(|script| script.script.name.clone()).collect(),
             statement_names: statement_names(&scripts, options.mode),
-            effects: Effects::new(scripts.iter().flat_map(|script| &script.effects)),
             has_pauses: scripts.iter().any(|script| script.pauses != Pauses::default()),
             scripts,
             names,
@@ -228,9 +225,6 @@ impl PgbenchLoad {
             bound,
             told,
             clients_begun: AtomicU32::new(0),
-            rolled_back: AtomicU64::new(0),
-            answers: AtomicU64::new(0),
-            wrong_answers: AtomicU64::new(0),
         })))
     }
 
@@ -254,19 +248,16 @@ impl PgbenchLoad {
 
     /// What transactions have done to the numbers of rows, by [`Effect::count`].
     pub fn effects(&self) -> Vec<EffectCount> {
-        self.0.effects.counts()
+        let mut sums = Vec::new();
+        self.0.threads.iter().for_each(|thread| thread.outcomes.add_effects(&mut sums));
+        sums
     }
 
     /// What transactions came to that have ended well, beside that.
     pub fn outcomes(&self) -> Outcomes {
-        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        let PgbenchShared { answers, wrong_answers, rolled_back, .. } = &*self.0;
-        Outcomes {
-            done: self.counts().done,
-            answers: read(answers),
-            wrong_answers: read(wrong_answers),
-            rolled_back: read(rolled_back),
-        }
+        let mut sum = Outcomes { done: self.counts().done, ..Outcomes::default() };
+        self.0.threads.iter().for_each(|thread| sum.add(&thread.outcomes.read()));
+        sum
     }
 
     /// The first thread of which a client aborted.
@@ -315,6 +306,27 @@ fn statement_names(scripts: &[WeightedScript], mode: Protocol) -> Vec<Vec<Box<st
         _ => Box::default(),
     };
     scripts.iter().map(|script| script.script.commands.iter().map(&mut name).collect()).collect()
+}
+
+/// Computes once what is the same in each transaction: what follows from variables that no command sets.
+fn fold(scripts: &mut [WeightedScript], variables: &Variables, names: &Names) {
+    let commands = || scripts.iter().flat_map(|script| &script.script.commands);
+    // Which variables the columns of an answer set is known when it comes.
+    if commands().any(|command| matches!(&command.kind, Kind::Sql(Sql { gset: Some(_), .. }))) {
+        return;
+    }
+    let set: BTreeSet<Slot> = commands().filter_map(|command| sets(&command.kind)).collect();
+    // What is spelled is read when it is first needed.
+    let mut variables = variables.clone();
+    let mut known = |slot: Slot| match variables.value(slot, names) {
+        Ok(value @ Value::Integer(_)) if !set.contains(&slot) => Some(value),
+        _ => None,
+    };
+    for command in scripts.iter_mut().flat_map(|script| &mut script.script.commands) {
+        if let Kind::Set { expression, .. } = &mut command.kind {
+            *expression = expression.folded(&mut known);
+        }
+    }
 }
 
 /// The variables that every client begins with: `-D` first, and where those are silent, what pgbench sets itself.
@@ -420,7 +432,9 @@ impl Workload for PgbenchLoad {
         let made = |share: &ThreadShare| {
             share.tallies.get_or_init(|| shared.scripts.iter().map(tally).collect()).clone()
         };
+        let outcomes = tallies.or(shared.threads.first()).map(|share| Arc::clone(&share.outcomes));
         let tallies = tallies.map(made).unwrap_or_default();
-        Box::new(ScriptClient::new(Arc::clone(shared), identity, variables, random, tallies))
+        let outcomes = outcomes.unwrap_or_default();
+        Box::new(ScriptClient::new(Arc::clone(shared), identity, variables, random, (tallies, outcomes)))
     }
 }

@@ -115,6 +115,13 @@ impl Tally {
         self.late.add(u64::from(late));
     }
 
+    /// The same where nobody asks for the times.
+    #[inline]
+    pub(super) fn done_untimed(&self, tries: u32) {
+        self.done.add(1);
+        self.tried(tries);
+    }
+
     #[inline]
     fn tried(&self, tries: u32) {
         if tries > 1 {

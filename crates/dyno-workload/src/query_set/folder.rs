@@ -257,7 +257,14 @@ struct FolderLoad {
 
 impl SeriesLoad for FolderLoad {
     fn series(&self) -> Series {
-        Series { name: NAME, workload: NAME, writes: self.writes, pass: Some(self.pass), fixed: None, pauses: false }
+        Series {
+            name: NAME,
+            workload: NAME,
+            writes: self.writes,
+            pass: Some(self.pass),
+            fixed: None,
+            pauses: false,
+        }
     }
 
     fn workload(&self, _: &Sending) -> Result<Arc<dyn Workload>, BenchmarkError> {

@@ -161,9 +161,10 @@ mod tests {
 
     #[test]
     fn places_that_a_column_does_not_have_are_rounded() {
-        assert_eq!([of("1.005").units(2), of("-1.005").units(2), of("1.0049").units(2)].map(Option::unwrap), [
-            101, -101, 100
-        ]);
+        assert_eq!(
+            [of("1.005").units(2), of("-1.005").units(2), of("1.0049").units(2)].map(Option::unwrap),
+            [101, -101, 100]
+        );
         assert_eq!(of("1.5").units(2), Some(150));
         assert_eq!(of("99999999999999999999").units(2), None);
         let rounded = ["0.5", "1.5", "-0.5", "-1.5", "2.51", "-7"].map(|text| of(text).integer().unwrap());

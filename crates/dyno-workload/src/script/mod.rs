@@ -36,6 +36,7 @@ pub use parse::parse;
 pub use quoted::{changing_name, parse_with_text, quoted_variable};
 pub use rows::{RowContext, column_seed};
 pub use sql::{Gset, Sql};
+pub(crate) use undefined::sets;
 pub use undefined::{Undefined, undefined};
 pub use value::{TextRange, Value};
 pub use variables::Variables;

@@ -147,20 +147,35 @@ mod tests {
             ("decimal(9007199254740993, 1) > decimal(9007199254740992, 1)", "true"),
             ("decimal(5, 1) + 0.25", "0.75"),
             ("decimal(70, 1) / 2", "3.5"),
-            ("int(decimal(25, 1)) || ' ' || double(decimal(25, 1)) || ' ' || decimal(250, 2)", "'2 2.5 2.50'"),
-            ("sqrt(decimal(625, 2)) || ' ' || pow(decimal(15, 1), 2) || ' ' || mod(decimal(50, 1), 3)", "'2.5 2.25 2'"),
+            (
+                "int(decimal(25, 1)) || ' ' || double(decimal(25, 1)) || ' ' || decimal(250, 2)",
+                "'2 2.5 2.50'",
+            ),
+            (
+                "sqrt(decimal(625, 2)) || ' ' || pow(decimal(15, 1), 2) || ' ' || mod(decimal(50, 1), 3)",
+                "'2.5 2.25 2'",
+            ),
             ("abs(decimal(-105, 2)) || ' ' || abs(decimal(105, 2))", "'1.05 1.05'"),
-            ("greatest(decimal(105, 2), 1) || ' ' || least(decimal(105, 2), 1) || ' ' || least(decimal(5, 1), 0.1)", "'1.05 1 0.1'"),
+            (
+                "greatest(decimal(105, 2), 1) || ' ' || least(decimal(105, 2), 1) || ' ' || least(decimal(5, 1), 0.1)",
+                "'1.05 1 0.1'",
+            ),
             ("case when decimal(0, 2) then 'yes' when decimal(1, 2) then 'no' end", "'no'"),
             ("nullif(decimal(0, 2), 0) is null and coalesce(null, decimal(1, 0)) = 1", "true"),
             ("decimal(5, 1) + null", "NULL"),
             ("lpad(decimal(5, 2), 6, '0')", "'000.05'"),
             ("decimal(5, 39)", "a decimal of more than 38 digits"),
             ("decimal(5, -1)", "a decimal of more than 38 digits"),
-            ("decimal(9223372036854775807, 0) * decimal(9223372036854775807, 0) * 9", "a decimal of more than 38 digits"),
+            (
+                "decimal(9223372036854775807, 0) * decimal(9223372036854775807, 0) * 9",
+                "a decimal of more than 38 digits",
+            ),
             ("decimal(5, 1) + true", "cannot coerce boolean to decimal"),
             ("decimal(5, 1) and true", "cannot coerce decimal to boolean"),
-            ("int(decimal(9223372036854775807, 0) + 1)", "value \"9223372036854775808\" is out of range for type bigint"),
+            (
+                "int(decimal(9223372036854775807, 0) + 1)",
+                "value \"9223372036854775808\" is out of range for type bigint",
+            ),
             ("'1.0' = decimal(1, 0)", "cannot coerce text to decimal"),
         ] {
             assert_eq!(value_of(text, 5), expected, "{text}");

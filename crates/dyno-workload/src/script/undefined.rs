@@ -94,7 +94,7 @@ pub(super) fn in_operands(operands: &[Operand]) -> Vec<(Slot, u32)> {
 }
 
 /// The variable that a command sets, beside those of `\gset`.
-pub(super) fn sets(kind: &Kind) -> Option<Slot> {
+pub(crate) fn sets(kind: &Kind) -> Option<Slot> {
     match kind {
         Kind::Set { slot, .. } | Kind::SetShell { slot, .. } => Some(*slot),
         Kind::Once { slot, .. } | Kind::SetElement { array: slot, .. } | Kind::For { slot, .. } => {

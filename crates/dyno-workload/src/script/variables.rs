@@ -128,6 +128,21 @@ impl Variables {
         }
     }
 
+    /// The values of these variables, where all are integers and `values` has room for them.
+    #[inline]
+    pub(crate) fn integers<'v>(&self, slots: &[Slot], values: &'v mut [i64]) -> Option<&'v [i64]> {
+        let values = values.get_mut(..slots.len())?;
+        for (slot, value) in slots.iter().zip(&mut *values) {
+            let Cell { value: Some(Value::Integer(integer)), content: Content::Value, .. } =
+                self.cells.get(slot.index())?
+            else {
+                return None;
+            };
+            *value = *integer;
+        }
+        Some(values)
+    }
+
     pub fn is_set(&self, slot: Slot) -> bool {
         self.cells
             .get(slot.index())

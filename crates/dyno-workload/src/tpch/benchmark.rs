@@ -149,7 +149,14 @@ impl Queries {
     fn series(self) -> Series {
         // The workload's name without its family.
         let name = self.workload.split_at(NAME.len() + 1).1;
-        Series { name, workload: self.workload, writes: false, pass: Some(QUERIES as u64), fixed: None, pauses: false }
+        Series {
+            name,
+            workload: self.workload,
+            writes: false,
+            pass: Some(QUERIES as u64),
+            fixed: None,
+            pauses: false,
+        }
     }
 }
 

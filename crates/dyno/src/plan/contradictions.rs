@@ -53,9 +53,7 @@ pub(super) fn refuse(systems: &[SystemPlan], phases: &[PhasePlan]) -> Result<(),
             LoadSource::Family(place) => series.get(place).is_some_and(|series| series.pauses),
             _ => false,
         };
-        if let Some(stream) =
-            streams().filter(pauses).find(|stream| stream.courses().any(Course::is_open))
-        {
+        if let Some(stream) = streams().filter(pauses).find(|stream| stream.courses().any(Course::is_open)) {
             return Err(Failure::wrong(format!(
                 "a rate says when transactions are due, so clients do not pause between them, and those of {} do (`keying` and `think` of its \
                  workload.toml): run it with --clients, or run a transaction that has neither",

@@ -38,8 +38,11 @@ fn clients_that_pause_are_no_load_with_a_rate() {
     let home = shop();
     let target = target(&home, "shop.db", "");
     replace(&home, "workload.toml", "name = \"look\"\n", "name = \"look\"\nthink = 0.001\n");
-    let rated = |workload: &'static str| ["run", workload, "--target", &target, "--rate", "5/s", "--duration", "1s"];
-    home.dyno(&rated("./shop/mix")).expect(1).says(&["clients do not pause between them, and those of ./shop/mix do"]);
+    let rated =
+        |workload: &'static str| ["run", workload, "--target", &target, "--rate", "5/s", "--duration", "1s"];
+    home.dyno(&rated("./shop/mix"))
+        .expect(1)
+        .says(&["clients do not pause between them, and those of ./shop/mix do"]);
     assert!(!home.path("shop.db").exists());
 }
 

@@ -43,12 +43,7 @@ fn absolute(value: Value, variables: &Variables) -> Evaluated {
 
 /// By reference, because to copy values that have just been written is slow.
 #[inline]
-pub(super) fn binary(
-    function: Binary,
-    left: &Value,
-    right: &Value,
-    context: &mut Context<'_>,
-) -> Evaluated {
+pub(super) fn binary(function: Binary, left: &Value, right: &Value, context: &mut Context<'_>) -> Evaluated {
     if let (Value::Integer(left), Value::Integer(right)) = (left, right) {
         return of_integers(function, *left, *right, context.random);
     }
@@ -122,7 +117,7 @@ fn number_of_doubles(function: Number, left: f64, right: f64) -> Value {
 }
 
 #[inline]
-fn number_of_integers(function: Number, left: i64, right: i64) -> Evaluated {
+pub(super) fn number_of_integers(function: Number, left: i64, right: i64) -> Evaluated {
     let (result, name) = match function {
         Number::Add => (left.checked_add(right), "add"),
         Number::Subtract => (left.checked_sub(right), "sub"),

@@ -143,6 +143,45 @@ impl Program {
         Self { operations: operations.into(), ..self }
     }
 
+    /// The same with what is known before it runs computed: variables that stay as they are, and arithmetic with numbers.
+    pub(crate) fn folded(&self, mut known: impl FnMut(Slot) -> Option<Value>) -> Self {
+        let is_straight = |operation: &Operation| match operation {
+            Operation::Push(_) | Operation::Load(_) | Operation::Addition(Addition::Begin) => true,
+            Operation::Unary(_) | Operation::Binary(_) | Operation::Ternary(_) => true,
+            _ => false,
+        };
+        // A jump counts the steps that it leaves out.
+        if !self.operations.iter().all(is_straight) {
+            return self.clone();
+        }
+        let mut folded = Vec::with_capacity(self.operations.len());
+        for operation in &self.operations {
+            let operation = match *operation {
+                Operation::Load(slot) => known(slot).map_or(Operation::Load(slot), Operation::Push),
+                other => other,
+            };
+            let computed = match (folded.as_slice(), operation) {
+                (
+                    [.., Operation::Push(Value::Integer(left)), Operation::Push(Value::Integer(right))],
+                    Operation::Binary(Binary::Number(number)),
+                ) => evaluate::number_of_integers(number, *left, *right).ok(),
+                _ => None,
+            };
+            match computed {
+                Some(value) => {
+                    folded.truncate(folded.len() - 2);
+                    folded.push(Operation::Push(value));
+                }
+                None => folded.push(operation),
+            }
+        }
+        // Without variables there are no texts.
+        if !folded.iter().any(|operation| matches!(operation, Operation::Load(_))) {
+            folded.retain(|operation| *operation != Operation::Addition(Addition::Begin));
+        }
+        Self { operations: folded.into(), ..self.clone() }
+    }
+
     /// The variables that it reads, in the order of their places.
     pub(crate) fn reads(&self) -> impl Iterator<Item = Slot> {
         self.operations.iter().filter_map(|operation| match operation {

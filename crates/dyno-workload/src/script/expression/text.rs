@@ -48,11 +48,7 @@ pub(super) enum TextFunction {
 }
 
 /// Applies a function to its arguments, of which there are as many as it takes.
-pub(super) fn apply(
-    function: TextFunction,
-    arguments: &[Value],
-    context: &mut Context<'_>,
-) -> Evaluated {
+pub(super) fn apply(function: TextFunction, arguments: &[Value], context: &mut Context<'_>) -> Evaluated {
     use TextFunction as F;
     context.variables.check_texts().map_err(Box::new)?;
     match (function, arguments) {
@@ -93,8 +89,9 @@ pub(super) fn apply(
         (F::Decimal, [units, digits]) => decimal(*units, *digits, variables),
         (F::Date, [date, days]) => {
             let date: Date = parsed(*date, variables)?;
-            let later =
-                checked(Span::new().try_days(evaluate::integer(*days, variables)?), |span| date.checked_add(span))?;
+            let later = checked(Span::new().try_days(evaluate::integer(*days, variables)?), |span| {
+                date.checked_add(span)
+            })?;
             Ok(shown(&later, variables))
         }
         (F::Timestamp, [time, seconds]) => {
