@@ -19,8 +19,7 @@ pub(crate) trait Rows {
     /// The longest text of one call of [`Self::write`], in either form.
     fn row_bytes_max(&self) -> usize;
 
-    /// Gives the values of row `number`, from 1 on; where a number stands for several rows, those of all, with
-    /// [`RowWriter::end`] between them.
+    /// Gives the values of row `number`, from 1 on, and ends it; a number may also stand for several rows, or for none.
     fn write(&mut self, number: u64, row: &mut impl RowWriter);
 }
 
@@ -44,7 +43,7 @@ pub(crate) trait RowWriter {
 
     fn null(&mut self);
 
-    /// The row is complete; the next begins.
+    /// The row is complete.
     fn end(&mut self);
 }
 
@@ -71,7 +70,6 @@ impl<R: Rows> RowRange<R> {
         let row_bytes_max = self.rows.row_bytes_max();
         while self.next <= self.last && writer.buffer.capacity() - writer.buffer.len() >= row_bytes_max {
             self.rows.write(self.next, &mut writer);
-            writer.end();
             self.next += 1;
         }
         writer.rows
@@ -89,9 +87,9 @@ impl<R: Rows> RowRange<R> {
         let mut writer = ColumnWriter { columns, column: 0, rows: 0 };
         let end =
             self.next.saturating_add((bytes / self.rows.row_bytes_max()).max(1) as u64).min(self.last + 1);
-        while self.next < end {
+        // Numbers without rows are not the end.
+        while self.next < end || (writer.rows == 0 && self.next <= self.last) {
             self.rows.write(self.next, &mut writer);
-            writer.end();
             self.next += 1;
         }
         writer.rows
@@ -291,7 +289,7 @@ mod tests {
 
     use super::*;
 
-    /// Two rows for each number: one with all values, and one with none.
+    /// Two rows for each odd number: one with all values, and one with none.
     struct Pairs;
 
     impl Rows for Pairs {
@@ -300,6 +298,9 @@ mod tests {
         }
 
         fn write(&mut self, number: u64, row: &mut impl RowWriter) {
+            if number.is_multiple_of(2) {
+                return;
+            }
             row.integer(number);
             row.decimal(-5, 2);
             row.date(1, "1970-01-02");
@@ -307,15 +308,16 @@ mod tests {
             row.null();
             row.end();
             (0..5).for_each(|_| row.null());
+            row.end();
         }
     }
 
     fn pairs() -> RowRange<Pairs> {
-        RowRange { rows: Pairs, next: 1, last: 3 }
+        RowRange { rows: Pairs, next: 1, last: 6 }
     }
 
     #[test]
-    fn a_number_may_stand_for_several_rows() {
+    fn a_number_may_stand_for_several_rows_or_none() {
         let mut text = Vec::with_capacity(100);
         assert_eq!(pairs().fill(Form::Lines, &mut text), 2);
         assert_eq!(text, b"1\t-0.05\t1970-01-02\tab\t\\N\n\\N\t\\N\t\\N\t\\N\t\\N\n");
@@ -327,9 +329,9 @@ mod tests {
     #[test]
     fn a_batch_has_a_place_in_each_column_for_each_row() {
         let (mut batch, mut range) = (Batch::new(BatchForm::Columns), pairs());
-        for rows in [4, 2, 0] {
+        for (bytes, rows) in [(300, 4), (100, 2), (100, 0)] {
             batch.clear();
-            assert_eq!(range.fill_batch(&mut batch, 200), rows);
+            assert_eq!(range.fill_batch(&mut batch, bytes), rows);
             let Batch::Columns(columns) = &batch else { panic!() };
             assert!(columns.iter().all(|column| column.len() as u64 == rows), "{columns:?}");
             let nulls = columns.iter().map(|column| column.nulls.len() as u64).collect::<Vec<_>>();

@@ -124,8 +124,9 @@ impl FolderBenchmark {
         FIT_SAMPLES.into_iter().find_map(|sample| of(sample).ok()).map_or_else(|| of(FIT_SAMPLES[0]), Ok)
     }
 
+    /// The numbers of the rows, see [`numbers_of`].
     fn rows(&self, values: &Values) -> Result<Vec<u64>, BenchmarkError> {
-        rows_of(self.folder, values).map_err(wrong)
+        numbers_of(self.folder, values).map_err(wrong)
     }
 
     /// By table, the indexes that are made with these options.
@@ -160,8 +161,10 @@ impl FolderBenchmark {
             let mut text = Vec::with_capacity(table.row_bytes_max * (sample as usize + 1));
             let rows_of = self.folder.rows_of(table, values, &Failed::default());
             // The last have the longest numbers.
-            RowRange { rows: rows_of, next: rows - sample + 1, last: rows }.fill(Form::Lines, &mut text);
-            rows * (text.len() as u64 / sample.max(1) + ROW_OVERHEAD_BYTES)
+            let first = rows - sample + 1;
+            let mut range = RowRange { rows: rows_of, next: first, last: rows };
+            let written = range.fill(Form::Lines, &mut text);
+            rows * ((text.len() as u64 + written * ROW_OVERHEAD_BYTES) / (range.next - first).max(1))
         });
         Ok(each.sum())
     }
@@ -323,7 +326,7 @@ impl FolderBenchmark {
         Ok(None)
     }
 
-    /// All options as the data was made with them, and how many rows each table got.
+    /// All options as the data was made with them, and the numbers of the rows.
     fn made(&self, recipe: &Recipe) -> Result<(Values, Vec<u64>), BenchmarkError> {
         let said = self.said.clone().into_iter().chain(recipe.options.clone()).collect();
         let values = self.folder.options.values(&self.folder.names, &said, 1).map_err(wrong)?;
@@ -374,6 +377,8 @@ impl FolderBenchmark {
             if let Some(variant) = &folder.variant {
                 variant.keep(made, table.varies, &dialect);
             }
+            made.rows_each = folder.rows_each(table, values, all[*place]);
+            made.part_rows = (made.part_rows / made.rows_each).max(1);
         }
         let recipe = serde_json::to_string(&self.recipe(values)).unwrap_or_default();
         let whole =
@@ -398,36 +403,43 @@ impl FolderBenchmark {
             false => preparation.append(connection, site.open, rows, progress),
         };
         match failed.get() {
-            Some((_, why)) => Err(wrong(format!("a value of {why}; the tables are not complete"))),
-            None => {
-                Ok(made.map_err(|error| match self.unresolved(connection, &preparation.tables, &error) {
+            Some((_, why)) => Err(wrong(format!("{why}; the tables are not complete"))),
+            None => Ok(made.map_err(|error| {
+                let counts = if is_new { folder.counts(values, &all).unwrap_or_default() } else { all };
+                match self.unresolved(connection, (&preparation.tables, &counts), &error) {
                     Some(mistake) => wrong(format!("{}/{mistake}; the tables are not complete", folder.name)),
                     None => error.into(),
-                })?)
-            }
+                }
+            })?),
         }
+    }
+
+    /// A mistake in the file, which its rows show.
+    fn mistake(&self, mistake: &Mistake) -> BenchmarkError {
+        wrong(format!("{}/{mistake}", self.folder.name))
     }
 
     /// The mistake of a file whose rows are all there and lead to no row of another table, where that is the error.
     fn unresolved(
         &self,
         connection: &mut Connection,
-        tables: &[dataset::Table],
+        (tables, counts): (&[dataset::Table], &[u64]),
         error: &PrepareError,
     ) -> Option<Mistake> {
         let is_indexes = error.refusal().is_some_and(|(step, _)| step == "indexes");
         if !is_indexes && !matches!(error, PrepareError::Unresolved { .. }) {
             return None;
         }
-        let mut number = |sql: &str| numbers::<u64, 1>(connection, sql).ok().map(|[number]| number);
-        let count = |table: &str| format!("SELECT COUNT(*) FROM {table}");
+        let mut count = |sql: &str| numbers::<u64, 1>(connection, sql).ok().map(|[number]| number);
+        let all = |table: &dataset::Table| format!("SELECT COUNT(*) FROM {}", table.name);
+        let made = |table: &dataset::Table| {
+            counts.get(self.folder.tables.iter().position(|own| own.name == table.name)?).copied()
+        };
         for table in tables {
             for (key, own) in table.foreign_keys.iter().zip(&self.folder.table(&table.name)?.foreign_keys) {
-                let broken = number(&key.unresolved(&table.name))?;
+                let broken = count(&key.unresolved(&table.name))?;
                 let parent = tables.iter().find(|parent| parent.name == key.table)?;
-                if broken > 0
-                    && number(&count(&table.name))? == table.rows
-                    && number(&count(&parent.name))? == parent.rows
+                if broken > 0 && count(&all(table))? == made(table)? && count(&all(parent))? == made(parent)?
                 {
                     let broken =
                         if broken == 1 { "a row".to_owned() } else { format!("{} rows", grouped(broken)) };
@@ -460,10 +472,14 @@ impl Folder {
     }
 }
 
-/// How many rows each table has.
-pub(super) fn rows_of(folder: &Folder, values: &Values) -> Result<Vec<u64>, String> {
+/// How many rows each table has; of children, how many their parent has.
+pub(super) fn numbers_of(folder: &Folder, values: &Values) -> Result<Vec<u64>, String> {
     let mut context = context(&folder.names, folder.seed, &folder.options, values);
-    folder.tables.iter().map(|table| table.rows(&mut context)).collect()
+    let mut numbers = Vec::new();
+    for table in &folder.tables {
+        numbers.push(table.numbers(&numbers, &mut context)?);
+    }
+    Ok(numbers)
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
@@ -537,7 +553,8 @@ impl Benchmark for FolderBenchmark {
         let numbers = Numbers::default();
         folder.look_for_numbers(connection, &numbers)?;
         let tables = folder.table_names();
-        let expected = folder.expected(&made);
+        let counts = folder.counts(&values, &made).map_err(|mistake| self.mistake(&mistake))?;
+        let expected = folder.expected(&counts);
         let contentions = folder.contentions(&values).map_err(wrong)?;
         // Relatives of a product may not know the setting; then each query is run as it is.
         let told = self.workers.filter(|sql| connection.execute(&sql.replace("{workers}", "0")).is_ok());
@@ -598,7 +615,8 @@ impl Benchmark for FolderBenchmark {
         disk::check(format!("the data of {}", folder.name), self.bytes(&values)?, free, |_| None)
             .map_err(SizeError::from)?;
         let rows = self.rows(&values)?;
-        folder.check_rows(&values, &rows).map_err(|mistake| wrong(format!("{}/{mistake}", folder.name)))?;
+        folder.check_rows(&values, &rows).map_err(|mistake| self.mistake(&mistake))?;
+        folder.counts(&values, &rows).map_err(|mistake| self.mistake(&mistake))?;
         let sizes = rows.into_iter().map(|rows| (rows, 0)).collect();
         self.make(connection, site, (&values, sizes), true, progress)
     }

@@ -146,7 +146,7 @@ mod tests {
             let values = vec![Value::Integer(scale)];
             let mut context = context(&folder.names, 0, &folder.options, &values);
             let (table, dialect) = (&folder.tables[table], Dialect::of_wire(false));
-            let rows = table.rows(&mut context).unwrap();
+            let rows = table.numbers(&[], &mut context).unwrap();
             let mut made = table.describe(&dialect, (&folder.tables, &[]), &[], (rows, 0));
             table.narrow(&mut made, &mut context).unwrap();
             (rows, made.create(&dialect, ""))
@@ -164,6 +164,6 @@ mod tests {
         assert_eq!(create(2, 20_000), (2_000_000_000, accounts("BIGINT")));
         assert_eq!(create(2, 1_000_000).0, 100_000_000_000);
         let mut context = context(&folder.names, 0, &folder.options, &vec![Value::Integer(1_000_001)]);
-        assert!(folder.tables[2].rows(&mut context).unwrap_err().contains("at most"));
+        assert!(folder.tables[2].numbers(&[], &mut context).unwrap_err().contains("at most"));
     }
 }

@@ -73,9 +73,15 @@ pub struct OptionFile {
 pub struct TableFile {
     #[schemars(with = "String")]
     pub name: Spanned<String>,
-    /// A number, or an expression over the options
-    #[schemars(with = "NumberOrText")]
-    pub rows: Spanned<toml::Value>,
+    /// A number, or an expression over the options; not of a table with a `parent`
+    #[schemars(with = "Option<NumberOrText>")]
+    pub rows: Option<Spanned<toml::Value>>,
+    /// The table whose rows have the rows of this one as children
+    #[schemars(with = "Option<String>")]
+    pub parent: Option<Spanned<String>>,
+    /// How many children each row of the parent has: a number, or an expression over the options, its number `:row` and its columns
+    #[schemars(with = "Option<NumberOrText>")]
+    pub children: Option<Spanned<toml::Value>>,
     pub columns: Vec<ColumnFile>,
     /// The columns of the primary key [default: none]
     #[serde(default)]
@@ -117,7 +123,8 @@ pub struct ColumnFile {
     #[serde(rename = "type")]
     #[schemars(with = "String")]
     pub kind: Spanned<String>,
-    /// An expression over the options, `:row` (1, 2, …) and the columns before it [default of an identity: `:row`, of what may
+    /// An expression over the options, `:row` (1, 2, …) and the columns before it; of children, `:child` (1, 2, …) and `:parent.COLUMN` in the
+    /// place of `:row` [default of an identity: `:row`, of what may
     /// be NULL: NULL]
     #[schemars(with = "Option<String>")]
     pub value: Option<Spanned<String>>,

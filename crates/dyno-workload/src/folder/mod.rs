@@ -6,6 +6,7 @@ mod adopt;
 mod benchmark;
 mod built_in;
 mod checks;
+mod children;
 mod family;
 mod file;
 mod load;
@@ -39,6 +40,7 @@ pub use variant::VariantError;
 pub(crate) use variant::split;
 
 use self::checks::FolderCheck;
+use self::children::Counted;
 use self::mistake::{Notes, in_words};
 use self::options::Options;
 use self::passes::Pass;
@@ -96,6 +98,7 @@ pub(crate) struct Folder {
     marks: Marks,
     /// Of what decides over the rows, beside the options.
     tables_hash: String,
+    counted: Counted,
 }
 
 impl Folder {
@@ -212,6 +215,7 @@ impl Folder {
             marks: Marks { beginning, format: FORMAT },
             tables_hash: hash_of_tables(text, variant.as_ref()),
             variant,
+            counted: Counted::default(),
         })
     }
 }

@@ -6,12 +6,13 @@ use std::sync::{Arc, OnceLock};
 
 use jiff::civil::{Date, DateTime};
 
+use super::children::{Children, Wrong};
 use super::tables::{Column, Table};
 use crate::dataset::{Kind, RowWriter, Rows};
 use crate::script::{RowContext, Slot, Value};
 
 /// Why a value could not be had, of the first that could not, with the place of its expression.
-pub(super) type Failed = Arc<OnceLock<(usize, String)>>;
+pub(super) type Failed = Arc<OnceLock<Wrong>>;
 
 /// Makes the rows of a table.
 #[derive(Debug)]
@@ -33,19 +34,34 @@ impl Rows for FolderRows {
     }
 
     fn write(&mut self, number: u64, row: &mut impl RowWriter) {
-        self.context.set(self.row, Value::Integer(number.cast_signed()));
-        for column in &self.table.columns {
-            if let Err(why) = self.put(column, number, row) {
-                // The row has a place all the same: what goes wrong is told when the step has ended.
-                let why = format!("{}.{} of row {number}: {why}", self.table.name, column.name);
-                let _ = self.failed.set((column.at, why));
-                row.null();
-            }
+        let Some(children) = self.table.children() else {
+            self.context.set(self.row, Value::Integer(number.cast_signed()));
+            return self.write_one(number, row);
+        };
+        match children.begin(&mut self.context, number) {
+            Ok(count) => (1..=count).for_each(|child| {
+                self.context.set(children.child, Value::Integer(child.cast_signed()));
+                self.write_one(Children::number(number, child), row);
+            }),
+            Err(wrong) => _ = self.failed.set(wrong),
         }
     }
 }
 
 impl FolderRows {
+    fn write_one(&mut self, number: u64, row: &mut impl RowWriter) {
+        for column in &self.table.columns {
+            if let Err(why) = self.put(column, number, row) {
+                // The row has a place all the same: what goes wrong is told when the step has ended.
+                let of = self.table.called(number);
+                let why = format!("a value of {}.{} of {of}: {why}", self.table.name, column.name);
+                let _ = self.failed.set((column.at, why));
+                row.null();
+            }
+        }
+        row.end();
+    }
+
     fn put(&mut self, column: &Column, number: u64, row: &mut impl RowWriter) -> Result<(), String> {
         let value =
             self.context.evaluate(&column.program, column.seed, number).map_err(|error| error.to_string())?;
@@ -116,12 +132,7 @@ impl FolderRows {
     }
 
     fn said(&self, value: Value) -> String {
-        let mut text = Vec::new();
-        match value {
-            Value::Text(range) | Value::Decimal(range) => text.extend_from_slice(self.context.text(range)),
-            value => value.write_text(&mut text),
-        }
-        String::from_utf8_lossy(&text).into_owned()
+        self.context.shown(value)
     }
 
     /// A number in units of the last of so many places.
@@ -224,7 +235,7 @@ mod tests {
     #[test]
     fn what_a_column_does_not_take_is_told() {
         let null = r#"type = "integer", value = "null""#;
-        assert_eq!(row(null).unwrap_err(), "t.c of row 1: NULL, where null = true is not said");
+        assert_eq!(row(null).unwrap_err(), "a value of t.c of row 1: NULL, where null = true is not said");
         assert_eq!(row(&format!("{null}, null = true")).unwrap(), "\\N\n");
         let time = |text: &str| row(&format!(r#"type = "timestamp", value = "{text}""#));
         assert_eq!(time("'2024-02-29 12:00:00'").unwrap(), "2024-02-29 12:00:00\n");

@@ -28,7 +28,8 @@ impl Folder {
     /// The first mistake that the rows show. `rows` are the numbers of rows of all tables.
     pub(super) fn check_rows(&'static self, values: &Values, rows: &[u64]) -> Result<(), Mistake> {
         for (table, count) in self.tables.iter().zip(rows) {
-            let sample = self.rows(table, values, sample(*count))?;
+            let each = self.rows_each(table, values, *count);
+            let sample = self.rows(table, values, sample(*count, (ROWS / each).max(1)))?;
             for columns in table.unique() {
                 self.check_unique(table, columns, &sample)?;
             }
@@ -54,10 +55,13 @@ impl Folder {
             let rows = self.rows_of(table, values, &failed);
             RowRange { rows, next: number, last: number }.fill(Form::Lines, &mut text);
             if let Some((at, why)) = failed.get() {
-                return Err(self.at(*at, format!("a value of {why}")));
+                return Err(self.at(*at, why.clone()));
             }
             let lines = String::from_utf8_lossy(&text);
-            made.extend(lines.lines().map(|line| (number, line.split('\t').map(str::to_owned).collect())));
+            let row = |(line, nth): (&str, u64)| {
+                (table.number_of(number, nth), line.split('\t').map(str::to_owned).collect())
+            };
+            made.extend(lines.lines().zip(1..).map(row));
         }
         Ok(made)
     }
@@ -70,10 +74,10 @@ impl Folder {
                 continue;
             }
             if let Some(other) = seen.insert(value.clone(), *number) {
-                let (name, columns) = (&table.name, own.join(", "));
-                let same =
-                    format!("rows {} and {} of {name} have the same", grouped(other), grouped(*number));
-                let what = format!("{same} ({columns}), which is a key: {}", value.join(", "));
+                let rows = [other, *number].map(|number| table.called(number)).join(" and ");
+                let (of, columns) = (table.numbered(), own.join(", "));
+                let same = format!("{rows} of {of} have the same ({columns})");
+                let what = format!("{same}, which is a key: {}", value.join(", "));
                 return Err(self.mistake(table, &own[0], what));
             }
         }
@@ -105,14 +109,16 @@ impl Folder {
             if value.contains(&NULL) || is_there(&value) {
                 continue;
             }
-            let (name, columns, value) = (&table.name, key.columns.join(", "), value.join(", "));
+            let (row, of) = (table.called(*number), table.numbered());
+            let (columns, value) = (key.columns.join(", "), value.join(", "));
+            let there = keys.as_ref().map_or(count, |keys| keys.len() as u64);
             let there = format!(
                 "{} has {} rows and none with this {}",
                 parent.name,
-                grouped(count),
+                grouped(there),
                 parent.key.join(", ")
             );
-            let what = format!("row {} of {name} has the {columns} {value}, and {there}", grouped(*number));
+            let what = format!("{row} of {of} has the {columns} {value}, and {there}");
             return Err(self.mistake(table, &key.columns[0], what));
         }
         Ok(())
@@ -128,16 +134,16 @@ impl Folder {
     }
 
     /// A mistake at this place of `workload.toml`.
-    fn at(&self, at: usize, what: String) -> Mistake {
+    pub(super) fn at(&self, at: usize, what: String) -> Mistake {
         let text = self.files.get(FILE).map_or("", String::as_str);
         Mistake { file: FILE.to_owned(), place: Some(place_of(text, at)), what }
     }
 }
 
-/// The first rows, and some up to the last.
-fn sample(rows: u64) -> BTreeSet<u64> {
-    let spread = (1..=ROWS).map(|part| (u128::from(rows) * u128::from(part) / u128::from(ROWS)) as u64);
-    (1..=ROWS.min(rows)).chain(spread).filter(|number| *number > 0).collect()
+/// The first rows, and as many up to the last.
+fn sample(rows: u64, count: u64) -> BTreeSet<u64> {
+    let spread = (1..=count).map(|part| (u128::from(rows) * u128::from(part) / u128::from(count)) as u64);
+    (1..=count.min(rows)).chain(spread).filter(|number| *number > 0).collect()
 }
 
 /// The values of some of its columns.

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use dyno_results::format::grouped;
 use dyno_target::usual_dialects;
 
-use super::benchmark::{defines, rows_of};
+use super::benchmark::{defines, numbers_of};
 use super::options::shown;
 use super::tables::context;
 use super::{Folder, Mistake, Mistakes};
@@ -25,8 +25,9 @@ pub fn check(name: &str, files: &BTreeMap<String, String>) -> Result<String, Mis
     let folder: &'static Folder = Box::leak(Box::new(Folder::new(name, files)?));
     let failed = |why: String| Mistakes::from(Mistake::of_file(super::FILE, why));
     let values = folder.options.values(&folder.names, &serde_json::Map::new(), FIT).map_err(failed)?;
-    let rows = rows_of(folder, &values).map_err(failed)?;
+    let rows = numbers_of(folder, &values).map_err(failed)?;
     folder.check_rows(&values, &rows)?;
+    let counts = folder.counts(&values, &rows)?;
     let mut text = String::new();
     for (option, value) in folder.options.iter().zip(&values) {
         let suits = if option.default == "fit" { ", here; else what suits the machine" } else { "" };
@@ -61,10 +62,10 @@ pub fn check(name: &str, files: &BTreeMap<String, String>) -> Result<String, Mis
             }
         }
     }
-    for (table, count) in folder.tables.iter().zip(&rows) {
-        let _ = writeln!(text, "\n{} ({} rows)", table.name, grouped(*count));
-        let first = folder.rows(table, &values, 1..=ROWS.min(*count))?;
-        first.iter().for_each(|(_, row)| _ = writeln!(text, "  {}", row.join("\t")));
+    for ((table, rows), count) in folder.tables.iter().zip(&rows).zip(counts) {
+        let _ = writeln!(text, "\n{} ({} rows)", table.name, grouped(count));
+        let first = folder.rows(table, &values, 1..=ROWS.min(*rows))?;
+        first.iter().take(ROWS as usize).for_each(|(_, row)| _ = writeln!(text, "  {}", row.join("\t")));
     }
     Ok(text)
 }

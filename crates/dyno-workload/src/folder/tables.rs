@@ -5,9 +5,11 @@ use std::fmt::Display;
 use std::ops::Range;
 use std::sync::Arc;
 
+use dyno_results::format::grouped;
 use dyno_target::product::Dialect;
 use toml::Spanned;
 
+use super::children::{self, CHILD, Children};
 use super::file::{BeforeLoad, ColumnFile, ForeignKeyFile, IndexFile, TableFile};
 use super::mistake::{Notes, nearest};
 use super::options::{Options, Values, inside, text_of};
@@ -69,13 +71,15 @@ const RESERVED: [&str; 41] = [
 ];
 /// Of a text column, as far as room is reserved for it.
 const TEXT_BYTES: usize = 4096;
+/// Room is reserved for so many children of a row, where they are not too long.
+const CHILDREN: usize = 16;
 /// At most so much room is reserved for a row.
 const ROW_BYTES_MAX: usize = 64 * 1024;
 
 #[derive(Debug)]
 pub(super) struct Table {
     pub name: String,
-    rows: Program,
+    size: Size,
     pub columns: Vec<Column>,
     pub key: Vec<String>,
     indexes: Vec<TableIndex>,
@@ -86,8 +90,15 @@ pub(super) struct Table {
     pub varies: bool,
     /// The first column is the number of the row.
     pub is_numbered: bool,
-    /// Room for a row as text.
+    /// Room for a row as text; of children, for those of a row of the parent.
     pub row_bytes_max: usize,
+}
+
+/// How many rows a table has.
+#[derive(Debug)]
+enum Size {
+    Rows(Program),
+    Children(Children),
 }
 
 #[derive(Debug)]
@@ -296,11 +307,19 @@ impl Table {
             notes.at(file.name.span(), format!("a second table is called `{name}`"));
         }
         let is_option = |slot| options.place(slot).is_some();
-        let rows = compile(&text_of(&file.rows), file.rows.span(), names, notes, is_option);
+        let parent = Self::parent(file, (before, faulty), notes);
+        if file.parent.is_some() && parent.is_none() {
+            return None;
+        }
         if file.columns.is_empty() || file.columns.len() > COLUMNS_MAX {
             notes.at(file.name.span(), format!("a table has 1 to {COLUMNS_MAX} columns"));
         }
-        let columns = Self::columns(file, (options, seed), names, notes);
+        let of_row = match parent {
+            Some((_, parent)) => [vec![names.slot(CHILD)], children::variables(parent, names)].concat(),
+            None => vec![names.slot(ROW)],
+        };
+        let columns = Self::columns(file, &of_row, (options, seed), names, notes);
+        let size = Self::size(file, parent, &columns, (options, seed), names, notes);
         let names_of = |columns: &[Spanned<String>], notes: &mut Notes<'_>| -> Vec<String> {
             let known = || file.columns.iter().map(|column| column.name.get_ref().as_str());
             for column in columns.iter().filter(|column| !known().any(|known| known == column.get_ref())) {
@@ -354,7 +373,7 @@ impl Table {
         let before_load = file.before_load.as_ref().map(|before| *before.get_ref());
         if let Some(before) = &file.before_load
             && *before.get_ref() == BeforeLoad::Empty
-            && text_of(&file.rows).trim() != "0"
+            && file.rows.as_ref().is_none_or(|rows| text_of(rows).trim() != "0")
         {
             notes.at(before.span(), "a table that is emptied before each load is made with `rows = 0`");
         }
@@ -362,18 +381,19 @@ impl Table {
         if let Some(percent) = file.fill_percent.as_ref().filter(|it| !(10..=100).contains(it.get_ref())) {
             notes.at(percent.span(), "a page is filled by 10 to 100 percent");
         }
-        let (rows, columns_written) = (rows?, file.columns.len());
+        let (size, columns_written) = (size?, file.columns.len());
         if columns.len() < columns_written {
             return None;
         }
         let first = file.columns.first()?;
         let is_numbered = columns.first().is_some_and(Column::is_integer)
             && first.value.as_ref().is_none_or(|value| value.get_ref().trim() == ":row");
-        let row_bytes_max =
-            columns.iter().map(|column| 8 + 2 * column.width()).sum::<usize>().min(ROW_BYTES_MAX);
+        let rows = if parent.is_some() { CHILDREN } else { 1 };
+        let row_bytes: usize = columns.iter().map(|column| 8 + 2 * column.width()).sum();
+        let row_bytes_max = (rows * row_bytes).min(ROW_BYTES_MAX);
         Some(Self {
             name,
-            rows,
+            size,
             columns,
             key,
             indexes,
@@ -386,13 +406,78 @@ impl Table {
         })
     }
 
+    /// The table whose children the rows are, and its place.
+    fn parent<'t>(
+        file: &TableFile,
+        (before, faulty): (&'t [Self], &[&str]),
+        notes: &mut Notes<'_>,
+    ) -> Option<(usize, &'t Self)> {
+        let Some(parent) = &file.parent else {
+            match (&file.children, &file.rows) {
+                (Some(children), _) => notes.at(
+                    children.span(),
+                    "`children` are of a table with a `parent`, whose rows have so many each",
+                ),
+                (None, None) => notes.at(
+                    file.name.span(),
+                    "the key `rows` is missing: a number, or an expression over the options",
+                ),
+                (None, Some(_)) => {}
+            }
+            return None;
+        };
+        if let Some(rows) = &file.rows {
+            notes.at(rows.span(), "a table with a `parent` has no `rows`: they follow from its `children`");
+        }
+        if file.children.is_none() {
+            let what = "the key `children` is missing: how many each row of the parent has";
+            notes.at(parent.span(), what);
+        }
+        let name = parent.get_ref();
+        match before.iter().position(|other| other.name == *name) {
+            Some(place) if before[place].children().is_some() => {
+                notes.at(
+                    parent.span(),
+                    format!("`{name}` has a `parent` itself, and children have no children"),
+                );
+                None
+            }
+            Some(place) => Some((place, &before[place])),
+            None if faulty.contains(&name.as_str()) => None,
+            None => {
+                let known = before.iter().map(|other| other.name.as_str());
+                notes.unknown(parent.span(), "table before this one", name, known);
+                None
+            }
+        }
+    }
+
+    fn size(
+        file: &TableFile,
+        parent: Option<(usize, &Self)>,
+        columns: &[Column],
+        (options, seed): (&Options, u64),
+        names: &mut Names,
+        notes: &mut Notes<'_>,
+    ) -> Option<Size> {
+        let Some(parent) = parent else {
+            let rows = file.rows.as_ref()?;
+            let is_option = |slot| options.place(slot).is_some();
+            return compile(&text_of(rows), rows.span(), names, notes, is_option).map(Size::Rows);
+        };
+        let reads: Vec<Slot> = columns.iter().flat_map(|column| column.program.reads()).collect();
+        let file = (file.name.get_ref().as_str(), file.children.as_ref()?);
+        Children::compile(file, parent, &reads, (options, seed), names, notes).map(Size::Children)
+    }
+
+    /// `of_row` are the variables that a row has beside its columns.
     fn columns(
         file: &TableFile,
+        of_row: &[Slot],
         (options, seed): (&Options, u64),
         names: &mut Names,
         notes: &mut Notes<'_>,
     ) -> Vec<Column> {
-        let row = names.slot(ROW);
         let mut columns: Vec<Column> = Vec::new();
         let mut slots: Vec<(Slot, usize)> = Vec::new();
         for (place, ColumnFile { name, kind, value, identity, null, integer_if }) in
@@ -405,6 +490,9 @@ impl Table {
             }
             let kind_read = kind_of(kind.get_ref()).and_then(|read| match (identity, read) {
                 (false, read) => Ok(read),
+                (true, _) if file.parent.is_some() => {
+                    Err("children have no numbers of their own, and so no identity".to_owned())
+                }
                 (true, _) if place > 0 => Err("an identity is the first column".to_owned()),
                 (true, Kind::Integer) => Ok(Kind::Number),
                 (true, Kind::BigInteger) => Ok(Kind::BigNumber),
@@ -415,6 +503,7 @@ impl Table {
             }
             let text = match value {
                 Some(value) => Some((value.get_ref().as_str(), value.span())),
+                None if *identity && file.parent.is_some() => None,
                 None if *identity => Some((":row", name.span())),
                 None if *null => Some(("null", name.span())),
                 None => {
@@ -426,7 +515,9 @@ impl Table {
                 }
             };
             let knows = |slot| {
-                slot == row || options.place(slot).is_some() || slots.iter().any(|(other, _)| *other == slot)
+                of_row.contains(&slot)
+                    || options.place(slot).is_some()
+                    || slots.iter().any(|(other, _)| *other == slot)
             };
             let at = text.as_ref().map_or(0, |(_, span)| span.start);
             let program = text.and_then(|(text, span)| {
@@ -462,7 +553,8 @@ impl Table {
                 });
             }
             let slot = names.slot(own);
-            if slot == row || options.place(slot).is_some() {
+            let is_parent = file.parent.is_some() && own == "parent";
+            if own == ROW || is_parent || of_row.contains(&slot) || options.place(slot).is_some() {
                 notes.at(
                     name.span(),
                     format!("`:{own}` is a variable of expressions already: give the column another name"),
@@ -481,13 +573,45 @@ impl Table {
 
     /// The variables that its rows read.
     pub(super) fn reads(&self) -> impl Iterator<Item = Slot> {
-        let programs = self.columns.iter().map(|column| &column.program).chain([&self.rows]);
-        programs.flat_map(Program::reads)
+        let size = match &self.size {
+            Size::Rows(rows) => rows,
+            Size::Children(children) => children.count(),
+        };
+        self.columns.iter().map(|column| &column.program).chain([size]).flat_map(Program::reads)
     }
 
-    /// How many rows are made.
-    pub(super) fn rows(&self, context: &mut RowContext) -> Result<u64, String> {
-        let value = context.evaluate(&self.rows, 0, 0);
+    /// Whose children its rows are, and how many each has.
+    pub(super) fn children(&self) -> Option<&Children> {
+        match &self.size {
+            Size::Rows(_) => None,
+            Size::Children(children) => Some(children),
+        }
+    }
+
+    /// The table by whose rows its rows are numbered.
+    pub(super) fn numbered(&self) -> &str {
+        self.children().map_or(&self.name, |children| &children.parent_name)
+    }
+
+    /// What a row is called that is the `nth` of this number, and how: `row 5`, `child 2 of row 5`
+    pub(super) fn number_of(&self, number: u64, nth: u64) -> u64 {
+        if self.children().is_some() { Children::number(number, nth) } else { number }
+    }
+
+    pub(super) fn called(&self, number: u64) -> String {
+        match self.children() {
+            Some(_) => Children::called(number),
+            None => format!("row {}", grouped(number)),
+        }
+    }
+
+    /// How many rows are made; `before` are those of the tables before it. Of children, how many rows their parent has.
+    pub(super) fn numbers(&self, before: &[u64], context: &mut RowContext) -> Result<u64, String> {
+        let rows = match &self.size {
+            Size::Rows(rows) => rows,
+            Size::Children(children) => return Ok(before[children.parent]),
+        };
+        let value = context.evaluate(rows, 0, 0);
         let wrong = |why: String| format!("the rows of {} cannot be computed: {why}", self.name);
         let rows = match value.map_err(|error| wrong(error.to_string()))? {
             Value::Integer(rows) => u64::try_from(rows).ok(),

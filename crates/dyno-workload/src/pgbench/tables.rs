@@ -91,6 +91,7 @@ impl Rows for TpcbRows {
             Table::Accounts => row.text(|_| ()),
             _ => row.null(),
         }
+        row.end();
     }
 }
 

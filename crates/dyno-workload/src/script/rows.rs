@@ -76,6 +76,17 @@ impl RowContext {
     pub(crate) fn decimal(&self, range: TextRange) -> Option<Decimal> {
         Decimal::read(self.variables.text(range))
     }
+
+    /// The last value, for messages.
+    #[must_use]
+    pub fn shown(&self, value: Value) -> String {
+        let mut text = Vec::new();
+        match value {
+            Value::Text(range) | Value::Decimal(range) => text.extend_from_slice(self.text(range)),
+            value => value.write_text(&mut text),
+        }
+        String::from_utf8_lossy(&text).into_owned()
+    }
 }
 
 #[cfg(test)]

@@ -31,6 +31,7 @@ impl Rows for SysbenchRows {
         row.integer(self.sampler.draw(&mut self.random, 1, self.table_size));
         row.text(|text| text::append(C_TEMPLATE, &mut self.random, text));
         row.text(|text| text::append(PAD_TEMPLATE, &mut self.random, text));
+        row.end();
     }
 }
 

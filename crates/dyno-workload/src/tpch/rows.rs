@@ -93,13 +93,14 @@ impl Rows for TpchRows {
                         Some(further) if further.l_orderkey == order => line = further,
                         other => {
                             *next = other;
-                            return;
+                            break;
                         }
                     }
                     row.end();
                 }
             }
         }
+        row.end();
     }
 }
 

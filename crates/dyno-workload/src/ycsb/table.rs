@@ -74,6 +74,7 @@ impl Rows for Recipe {
                 fill(&mut text[begin..], &mut random);
             });
         }
+        row.end();
     }
 }
 

@@ -7,5 +7,6 @@ mod database;
 mod example;
 mod mistakes;
 mod orders;
+mod parcels;
 mod rows;
 mod shop;

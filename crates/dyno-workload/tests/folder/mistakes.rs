@@ -116,6 +116,7 @@ fn mistakes_in_the_file_are_told_with_their_places() {
         ("name = \"parent\"", "name = \"order\""),
         ("name = \"parent\"", "name = \"parent; DROP TABLE users\""),
         ("name = \"child\"", "name = \"parent\""),
+        ("rows = \":rows\"\n", ""),
         ("rows = \":rows\"", "rows = \":row\""),
         ("rows = \":rows\"", "rows = \":rwos\""),
         ("name = \"name\"", "name = \"na me\""),
@@ -211,6 +212,50 @@ fn mistakes_in_the_file_are_told_with_their_places() {
         let shown = |text: &str| text.replace('\n', "⏎");
         write!(text, "{} -> {}\n  {}\n\n", shown(old), shown(new), with(old, new).replace('\n', "\n  "))
             .unwrap();
+    }
+    assert!(!text.contains("nothing is wrong"), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn mistakes_of_children_are_told_with_their_places() {
+    const ID: &str = r#"name = "id", type = "bigint", value = ":parent.id * 10 + :child""#;
+    let table = |size: &str, id: &str| {
+        let (from, to) =
+            (GOOD.find("rows = \":rows * 2\"").unwrap(), GOOD.find("  { name = \"parent_id\"").unwrap());
+        let changed = format!("{}{size}\ncolumns = [\n  {{ {id} }},\n{}", &GOOD[..from], &GOOD[to..]);
+        said(&[("workload.toml", &changed), ("read.sql", READ), ("write.sql", WRITE)])
+    };
+    let children = "parent = \"parent\"\nchildren = 2";
+    assert_eq!(table(children, ID), "nothing is wrong");
+    assert_eq!(table(&children.replace('2', "\":id % 3 + :row % 2\""), ID), "nothing is wrong");
+    let more = format!("{children}\ncolumns = [{{ {ID} }}]\n\n[[tables]]\nname = \"more\"");
+    let option = format!(
+        "{children}\ncolumns = [{{ {ID} }}]\n\n[options.child]\nabout = \"x\"\ndefault = 1\n\n[[tables]]\nname = \"more\""
+    );
+    let cases = [
+        ("", ID.to_owned()),
+        ("children = 2", ID.to_owned()),
+        ("parent = \"parent\"", ID.to_owned()),
+        ("rows = 5\nparent = \"parent\"\nchildren = 2", ID.to_owned()),
+        ("parent = \"child\"\nchildren = 2", ID.to_owned()),
+        ("parent = \"parents\"\nchildren = 2", ID.to_owned()),
+        (&*format!("{more}\nparent = \"child\"\nchildren = 2"), ID.to_owned()),
+        (&*format!("{option}\n{children}"), ID.to_owned()),
+        ("parent = \"parent\"\nchildren = \":ids\"", ID.to_owned()),
+        ("parent = \"parent\"\nchildren = \":parent.id\"", ID.to_owned()),
+        ("parent = \"parent\"\nchildren = \"1 +\"", ID.to_owned()),
+        ("parent = \"parent\"\nchildren = 2\nbefore-load = \"empty\"", ID.to_owned()),
+        (children, ID.replace(":parent.id", ":parent.ids")),
+        (children, ID.replace(":parent.id", ":row")),
+        (children, ID.replace("\"id\"", "\"child\"")),
+        (children, ID.replace("\"id\"", "\"parent\"")),
+        (children, "name = \"id\", type = \"bigint\", identity = true".to_owned()),
+    ];
+    let mut text = String::new();
+    for (size, id) in cases {
+        let said = table(size, &id);
+        write!(text, "{}⏎{id}\n  {}\n\n", size.replace('\n', "⏎"), said.replace('\n', "\n  ")).unwrap();
     }
     assert!(!text.contains("nothing is wrong"), "{text}");
     insta::assert_snapshot!(text);

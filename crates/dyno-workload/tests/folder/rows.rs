@@ -73,7 +73,7 @@ fn what_a_sample_of_rows_shows_is_told_with_its_column() {
         (
             ":row % 2",
             "1",
-            "workload.toml:25:44: rows 1 and 2 of child have the same (id, part), which is a key: 1, 1",
+            "workload.toml:25:44: row 1 and row 2 of child have the same (id, part), which is a key: 1, 1",
         ),
         ("permute(:row, :rows)", "random(1, 50)", "of child have the same (number), which is a key: "),
         (

@@ -360,7 +360,7 @@ fn a_value_that_does_not_fit_is_told_with_its_row() {
         .to_string();
     assert_eq!(
         failed,
-        "a value of t.a of row 77777: `1000` is longer than 3 letters; the tables are not complete"
+        "a value of t.a of row 77,777: `1000` is longer than 3 letters; the tables are not complete"
     );
 }
 
