@@ -468,6 +468,7 @@ impl Folder {
             failed: Arc::clone(failed),
             pads_char: false,
             text: Vec::new(),
+            constants: Vec::new(),
         }
     }
 }

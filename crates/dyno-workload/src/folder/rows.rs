@@ -26,6 +26,16 @@ pub(super) struct FolderRows {
     pub pads_char: bool,
     /// A text while it is looked at.
     pub text: Vec<u8>,
+    /// Of the columns that have the same value in each row, this value; filled with the first row.
+    pub constants: Vec<Option<Constant>>,
+}
+
+/// A value that is written as it is.
+#[derive(Debug)]
+pub(super) enum Constant {
+    Integer(i64),
+    Text(Vec<u8>),
+    Null,
 }
 
 impl Rows for FolderRows {
@@ -50,16 +60,48 @@ impl Rows for FolderRows {
 
 impl FolderRows {
     fn write_one(&mut self, number: u64, row: &mut impl RowWriter) {
-        for column in &self.table.columns {
-            if let Err(why) = self.put(column, number, row) {
-                // The row has a place all the same: what goes wrong is told when the step has ended.
-                let of = self.table.called(number);
-                let why = format!("a value of {}.{} of {of}: {why}", self.table.name, column.name);
-                let _ = self.failed.set((column.at, why));
-                row.null();
+        if self.constants.is_empty() {
+            self.constants = self.table.columns.iter().map(|column| self.constant(column)).collect();
+        }
+        for (place, column) in self.table.columns.iter().enumerate() {
+            match &self.constants[place] {
+                Some(Constant::Integer(value)) => row.integer(*value),
+                Some(Constant::Text(text)) => row.any_text(text),
+                Some(Constant::Null) => row.null(),
+                None => self.put_or_tell(column, number, row),
             }
         }
         row.end();
+    }
+
+    /// The value of a column, where it is the same in each row and nobody else reads it. One that does not fit is told with its row.
+    fn constant(&mut self, column: &Column) -> Option<Constant> {
+        if !column.program.is_constant() || column.slot.is_some() {
+            return None;
+        }
+        let value = self.context.evaluate(&column.program, column.seed, 0).ok()?;
+        match column.kind {
+            _ if value == Value::Null => column.null.then_some(Constant::Null),
+            Kind::Integer => {
+                let value = self.integer(value).filter(|value| i32::try_from(*value).is_ok())?;
+                Some(Constant::Integer(value))
+            }
+            Kind::BigInteger => self.integer(value).map(Constant::Integer),
+            kind @ (Kind::Text | Kind::Char(_) | Kind::Varchar(_)) => {
+                self.fitting(kind, value).ok().map(|text| Constant::Text(text.to_vec()))
+            }
+            _ => None,
+        }
+    }
+
+    fn put_or_tell(&mut self, column: &Column, number: u64, row: &mut impl RowWriter) {
+        if let Err(why) = self.put(column, number, row) {
+            // The row has a place all the same: what goes wrong is told when the step has ended.
+            let of = self.table.called(number);
+            let why = format!("a value of {}.{} of {of}: {why}", self.table.name, column.name);
+            let _ = self.failed.set((column.at, why));
+            row.null();
+        }
     }
 
     fn put(&mut self, column: &Column, number: u64, row: &mut impl RowWriter) -> Result<(), String> {
@@ -102,24 +144,26 @@ impl FolderRows {
                 row.any_text(text.as_bytes());
             }
             (Kind::Double | Kind::Date | Kind::Timestamp, value) => return Err(is_no(&self.said(value))),
-            (Kind::Text, value) => row.any_text(self.text_of(value)),
-            (kind @ (Kind::Char(length) | Kind::Varchar(length)), value) => {
-                let pads = self.pads_char && matches!(kind, Kind::Char(_));
-                let mut text = self.text_of(value);
-                while let Some((b' ', rest)) = text.split_last().filter(|_| pads) {
-                    text = rest;
-                }
-                let length = usize::from(length);
-                if text.len() > length && text.iter().filter(|byte| **byte & 0xC0 != 0x80).count() > length {
-                    return Err(format!(
-                        "`{}` is longer than {length} letters",
-                        String::from_utf8_lossy(text)
-                    ));
-                }
-                row.any_text(text);
+            (kind @ (Kind::Text | Kind::Char(_) | Kind::Varchar(_)), value) => {
+                row.any_text(self.fitting(kind, value)?);
             }
         }
         Ok(())
+    }
+
+    /// The text of a value, without blanks that the product adds, where it is not too long.
+    fn fitting(&mut self, kind: Kind, value: Value) -> Result<&[u8], String> {
+        let pads = self.pads_char && matches!(kind, Kind::Char(_));
+        let mut text = self.text_of(value);
+        while let Some((b' ', rest)) = text.split_last().filter(|_| pads) {
+            text = rest;
+        }
+        let (Kind::Char(length) | Kind::Varchar(length)) = kind else { return Ok(text) };
+        let length = usize::from(length);
+        if text.len() > length && text.iter().filter(|byte| **byte & 0xC0 != 0x80).count() > length {
+            return Err(format!("`{}` is longer than {length} letters", String::from_utf8_lossy(text)));
+        }
+        Ok(text)
     }
 
     fn text_of(&mut self, value: Value) -> &[u8] {

@@ -1,7 +1,7 @@
 //! The compiled form of an expression: operations on a stack of values.
 
 use super::evaluate::{self, Evaluated};
-use super::function::{Binary, Ternary, Unary};
+use super::function::{Binary, Integer, Ternary, Unary};
 use super::text::{self, TextFunction};
 use crate::script::random::Prng;
 use crate::script::{EvaluateError, Names, Slot, Value, Variables};
@@ -141,6 +141,18 @@ impl Program {
         let mut operations = self.operations.into_vec();
         operations.push(operation);
         Self { operations: operations.into(), ..self }
+    }
+
+    /// Whether its value is the same each time: it reads no variable, and draws nothing.
+    pub(crate) fn is_constant(&self) -> bool {
+        self.operations.iter().all(|operation| match operation {
+            Operation::Load(_) | Operation::VariableName(_) => false,
+            Operation::Binary(Binary::Integer(Integer::Random)) => false,
+            Operation::Ternary(ternary) => *ternary == Ternary::Permute,
+            Operation::Addition(Addition::Element(_) | Addition::Next(_)) => false,
+            Operation::Addition(Addition::Apply(function, _)) => !function.draws(),
+            _ => true,
+        })
     }
 
     /// The same with what is known before it runs computed: variables that stay as they are, and arithmetic with numbers.

@@ -47,6 +47,12 @@ pub(super) enum TextFunction {
     Timestamp,
 }
 
+impl TextFunction {
+    pub(super) fn draws(self) -> bool {
+        matches!(self, Self::Random | Self::Digits | Self::Words)
+    }
+}
+
 /// Applies a function to its arguments, of which there are as many as it takes.
 pub(super) fn apply(function: TextFunction, arguments: &[Value], context: &mut Context<'_>) -> Evaluated {
     use TextFunction as F;
