@@ -660,7 +660,7 @@ fn wants_number(script: &SqlScript, tables: &[super::Table]) -> Option<String> {
     script.sent().iter().find_map(|sql| {
         let (name, columns) = inserted(sql)?;
         let table = tables.iter().find(|table| table.name == name)?;
-        let first = table.columns.first().filter(|first| first.kind.is_identity())?;
+        let first = table.columns.first().filter(|first| first.is_identity())?;
         (!columns.contains(&first.name)).then(|| {
             format!(
                 "{}: nothing on this target numbers the rows of {name}: give each its {} in the INSERT",

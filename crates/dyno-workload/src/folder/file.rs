@@ -119,7 +119,8 @@ pub enum BeforeLoad {
 pub struct ColumnFile {
     #[schemars(with = "String")]
     pub name: Spanned<String>,
-    /// integer, bigint, double, decimal(p,s), char(n), varchar(n), text, date or timestamp
+    /// integer, bigint, double, decimal(p,s), char(n), varchar(n), text, date or timestamp; or none: its value is for the columns behind
+    /// it and is not stored
     #[serde(rename = "type")]
     #[schemars(with = "String")]
     pub kind: Spanned<String>,

@@ -110,8 +110,9 @@ impl FolderRows {
         if let Some(slot) = column.slot {
             self.context.set(slot, value);
         }
-        let is_no = |what: &dyn Display| format!("{what} is no {}", shown(column.kind));
-        match (column.kind, value) {
+        let Some(kind) = column.kind else { return Ok(()) };
+        let is_no = |what: &dyn Display| format!("{what} is no {}", shown(kind));
+        match (kind, value) {
             (_, Value::Null) if column.null => row.null(),
             (_, Value::Null) => return Err("NULL, where null = true is not said".to_owned()),
             (Kind::Number | Kind::Integer, value) => {

@@ -148,7 +148,7 @@ fn sample(rows: u64, count: u64) -> BTreeSet<u64> {
 
 /// The values of some of its columns.
 fn of_columns<'r>(table: &Table, columns: &[String], row: &'r Row) -> Vec<&'r str> {
-    let place = |name: &String| table.columns.iter().position(|column| column.name == *name);
+    let place = |name: &String| table.stored().position(|(column, _)| column.name == *name);
     columns.iter().filter_map(|name| row.get(place(name)?)).map(String::as_str).collect()
 }
 
@@ -158,7 +158,7 @@ fn owned(values: &[&str]) -> Row {
 
 /// Whether values of these columns are written alike.
 fn are_alike((one, own): (&Table, &[String]), (other, others): (&Table, &[String])) -> bool {
-    let form = |table: &Table, column: &String| match table.column(column)?.kind {
+    let form = |table: &Table, column: &String| match table.column(column)?.kind? {
         Kind::Number | Kind::BigNumber | Kind::Integer | Kind::BigInteger => Some(Kind::Integer),
         Kind::Char(_) | Kind::Varchar(_) | Kind::Text => Some(Kind::Text),
         Kind::Decimal(_, places) => Some(Kind::Decimal(0, places)),

@@ -17,6 +17,8 @@ use super::{COLUMNS_MAX, ROWS_MAX};
 use crate::dataset::{self, ForeignKey, Index, Key, Kind, column};
 use crate::script::{self, Names, Program, RowContext, Slot, Value, column_seed};
 
+/// The type of what is not stored.
+const NONE: &str = "none";
 /// The number of a row, from 1 on.
 pub(super) const ROW: &str = "row";
 /// The longest name.
@@ -104,7 +106,8 @@ enum Size {
 #[derive(Debug)]
 pub(super) struct Column {
     pub name: String,
-    pub kind: Kind,
+    /// `None` where its value is for other columns alone, and not stored.
+    pub kind: Option<Kind>,
     /// It may be NULL.
     pub null: bool,
     /// Where this is true, it has 32 bits.
@@ -271,7 +274,7 @@ fn kind_of(text: &str) -> Result<Kind, String> {
             );
         }
         _ => {
-            const KNOWN: [&str; 9] = [
+            const KNOWN: [&str; 10] = [
                 "integer",
                 "bigint",
                 "double",
@@ -281,6 +284,7 @@ fn kind_of(text: &str) -> Result<Kind, String> {
                 "text",
                 "date",
                 "timestamp",
+                NONE,
             ];
             let meant = nearest(word, KNOWN.into_iter()).map(|it| format!("; did you mean `{it}`?"));
             return Err(format!(
@@ -321,7 +325,8 @@ impl Table {
         let columns = Self::columns(file, &of_row, (options, seed), names, notes);
         let size = Self::size(file, parent, &columns, (options, seed), names, notes);
         let names_of = |columns: &[Spanned<String>], notes: &mut Notes<'_>| -> Vec<String> {
-            let known = || file.columns.iter().map(|column| column.name.get_ref().as_str());
+            let stored = || file.columns.iter().filter(|column| column.kind.get_ref() != NONE);
+            let known = || stored().map(|column| column.name.get_ref().as_str());
             for column in columns.iter().filter(|column| !known().any(|known| known == column.get_ref())) {
                 notes.unknown(column.span(), "column", column.get_ref(), known());
             }
@@ -488,14 +493,20 @@ impl Table {
             if file.columns[..place].iter().any(|other| other.name.get_ref() == own) {
                 notes.at(name.span(), format!("a second column is called `{own}`"));
             }
-            let kind_read = kind_of(kind.get_ref()).and_then(|read| match (identity, read) {
+            let kind_read = match kind.get_ref().as_str() {
+                NONE if place == 0 => Err("the first column is stored, and has another type".to_owned()),
+                NONE if *null => Err("what is not stored has no `null`".to_owned()),
+                NONE => Ok(None),
+                text => kind_of(text).map(Some),
+            };
+            let kind_read = kind_read.and_then(|read| match (identity, read) {
                 (false, read) => Ok(read),
                 (true, _) if file.parent.is_some() => {
                     Err("children have no numbers of their own, and so no identity".to_owned())
                 }
                 (true, _) if place > 0 => Err("an identity is the first column".to_owned()),
-                (true, Kind::Integer) => Ok(Kind::Number),
-                (true, Kind::BigInteger) => Ok(Kind::BigNumber),
+                (true, Some(Kind::Integer)) => Ok(Some(Kind::Number)),
+                (true, Some(Kind::BigInteger)) => Ok(Some(Kind::BigNumber)),
                 (true, _) => Err("an identity is an integer or a bigint".to_owned()),
             });
             if let Err(why) = &kind_read {
@@ -527,7 +538,7 @@ impl Table {
                 compile(text, span, names, notes, knows)
             });
             let integer_if = integer_if.as_ref().and_then(|integer_if| {
-                if kind_read != Ok(Kind::BigInteger) {
+                if kind_read != Ok(Some(Kind::BigInteger)) {
                     notes.at(integer_if.span(), "`integer-if` is for a bigint that is no identity");
                 }
                 let is_option = |slot| options.place(slot).is_some();
@@ -620,7 +631,7 @@ impl Table {
         };
         let whole = "they are a whole number from 0 on, which int(…) makes of any other";
         let rows = rows.ok_or_else(|| wrong(whole.to_owned()))?;
-        let most = match self.columns.first().map(|column| column.kind) {
+        let most = match self.columns.first().and_then(|column| column.kind) {
             Some(Kind::Number | Kind::Integer) if self.is_numbered => i32::MAX as u64,
             _ => ROWS_MAX,
         };
@@ -633,20 +644,25 @@ impl Table {
 
     /// The columns as they are made; `nullable` follows the type of one that may be NULL.
     pub(super) fn columns_made(&self, nullable: &'static str) -> Vec<dataset::Column> {
-        let made = self.columns.iter().map(|own| {
+        let made = self.stored().map(|(own, kind)| {
             let constraint = match own.null {
                 true => nullable,
-                false if own.kind.is_identity() => "",
+                false if kind.is_identity() => "",
                 false => " NOT NULL",
             };
-            column(own.name.clone(), own.kind, constraint)
+            column(own.name.clone(), kind, constraint)
         });
         made.collect()
     }
 
+    /// The columns that the table has, with their types.
+    pub(super) fn stored(&self) -> impl Iterator<Item = (&Column, Kind)> {
+        self.columns.iter().filter_map(|column| Some((column, column.kind?)))
+    }
+
     /// Makes the columns that have 32 bits with these options such ones.
     pub(super) fn narrow(&self, made: &mut dataset::Table, context: &mut RowContext) -> Result<(), String> {
-        for (own, made) in self.columns.iter().zip(&mut made.columns) {
+        for ((own, _), made) in self.stored().zip(&mut made.columns) {
             let Some(integer_if) = &own.integer_if else { continue };
             let holds = context.evaluate(integer_if, 0, 0);
             let wrong = |error| format!("the type of {}.{} cannot be computed: {error}", self.name, own.name);
@@ -756,12 +772,17 @@ impl Table {
 
 impl Column {
     fn is_integer(&self) -> bool {
-        matches!(self.kind, Kind::Number | Kind::BigNumber | Kind::Integer | Kind::BigInteger)
+        matches!(self.kind, Some(Kind::Number | Kind::BigNumber | Kind::Integer | Kind::BigInteger))
+    }
+
+    pub(super) fn is_identity(&self) -> bool {
+        self.kind.is_some_and(Kind::is_identity)
     }
 
     /// The longest text of a value, about.
     fn width(&self) -> usize {
-        match self.kind {
+        let Some(kind) = self.kind else { return 0 };
+        match kind {
             Kind::Number | Kind::BigNumber | Kind::Integer | Kind::BigInteger => 20,
             Kind::Double | Kind::Decimal(..) | Kind::Timestamp | Kind::Date => 26,
             Kind::Char(length) | Kind::Varchar(length) => usize::from(length),

@@ -199,7 +199,7 @@ impl Before {
         let drawn: BTreeSet<usize> = drawn.copied().collect();
         for place in drawn {
             let (table, rows) = (&folder.tables[place], census.rows[place]);
-            let Some(number) = table.number().filter(|number| number.kind.is_identity()) else { continue };
+            let Some(number) = table.number().filter(|number| number.is_identity()) else { continue };
             let sql = format!("SELECT COALESCE(MAX({}), 0) FROM {}", number.name, table.name);
             let [numbers] = dataset::numbers(connection, &sql).map_err(TableError::of(&table.name))?;
             let found = Gaps { numbers, gaps: numbers.saturating_sub(rows) };

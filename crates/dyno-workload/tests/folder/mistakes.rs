@@ -124,6 +124,13 @@ fn mistakes_in_the_file_are_told_with_their_places() {
         ("name = \"name\"", "name = \"rows\""),
         ("varchar(20)", "varchra(20)"),
         ("type = \"bigint\", value", "type = \"bigint\", null = true, value"),
+        ("type = \"integer\", identity = true", "type = \"none\", value = \":row\""),
+        ("type = \"varchar(20)\", value", "type = \"none\", null = true, value"),
+        ("type = \"varchar(20)\", value", "type = \"none\", integer-if = \"true\", value"),
+        (
+            "key = [\"id\"]\ncolumns = [",
+            "key = [\"id\"]\nindexes = [{ columns = [\"y\"] }]\ncolumns = [\n  { name = \"x\", type = \"integer\", value = \"1\" },\n  { name = \"y\", type = \"none\", value = \"2\" },",
+        ),
         ("varchar(20)", "varchar"),
         ("varchar(20)", "varchar(20"),
         ("varchar(20)", "varchar(99999)"),

@@ -24,7 +24,7 @@ fn run(shop: &Shop) -> String {
         WHERE COALESCE(c.pieces, 0) <> p.pieces OR c.first <> 1 OR c.last <> p.pieces";
     assert_eq!(shop.text(wrong), "0", "{}", shop.name);
     let wrong = "SELECT COUNT(*) FROM piece c JOIN parcel p ON p.id = c.parcel_id \
-        WHERE c.name <> p.name OR c.sent <> p.sent OR (c.sent IS NULL) <> (p.sent IS NULL)";
+        WHERE c.name <> p.name OR p.pieces <> c.half * 2 + p.id % 2 OR c.sent <> p.sent OR (c.sent IS NULL) <> (p.sent IS NULL)";
     assert_eq!(shop.text(wrong), "0", "{}", shop.name);
     assert_eq!(shop.text("SELECT COUNT(*) FROM parcel WHERE pieces = 0").parse::<u64>().unwrap() / 1000, 2);
     let found = shop.find(&format!("{FOLDER}/add"));
