@@ -271,7 +271,11 @@ pub struct NamedQuery {
 type Verify = dyn Fn(&mut Connection, &str, Done, &[Value]) -> Result<Vec<Check>, BenchmarkError> + Send;
 
 /// The data before a load.
-pub struct Baseline(Box<Verify>);
+pub struct Baseline {
+    verify: Box<Verify>,
+    /// What is wrong with it already.
+    pub told: Vec<String>,
+}
 
 impl Debug for Baseline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -283,9 +287,15 @@ impl Baseline {
     pub(crate) fn new<E: Into<BenchmarkError>>(
         verify: impl Fn(&mut Connection, &str, Done, &[Value]) -> Result<Vec<Check>, E> + Send + 'static,
     ) -> Self {
-        Self(Box::new(move |connection, target, done, acknowledged| {
-            verify(connection, target, done, acknowledged).map_err(E::into)
-        }))
+        let verify =
+            Box::new(move |connection: &mut Connection, target: &str, done, acknowledged: &[Value]| {
+                verify(connection, target, done, acknowledged).map_err(E::into)
+            });
+        Self { verify, told: Vec::new() }
+    }
+
+    pub(crate) fn telling(self, told: Vec<String>) -> Self {
+        Self { told, ..self }
     }
 
     /// Compares what is there now, after a load that `done` says, and of each generator what was
@@ -300,7 +310,7 @@ impl Baseline {
         done: Done,
         acknowledged: &[Value],
     ) -> Result<Vec<Check>, BenchmarkError> {
-        (self.0)(connection, target, done, acknowledged)
+        (self.verify)(connection, target, done, acknowledged)
     }
 }
 

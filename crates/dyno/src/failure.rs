@@ -109,6 +109,8 @@ impl From<TargetError> for Failure {
 pub(crate) enum TableOwner {
     /// It makes them with --prepare.
     Dyno,
+    /// So it does, and scripts of the user's name them.
+    Folder,
     /// A script or a folder of queries of the user's names them.
     User,
 }
@@ -279,6 +281,9 @@ pub(crate) fn of_statement(cause: Cause, tables: TableOwner) -> Option<&'static 
     Some(match cause {
         Cause::NoSuchTable => match tables {
             TableOwner::Dyno => "a table is missing: run again with --prepare",
+            TableOwner::Folder => {
+                "the tables of the folder are there, and this is none of them: look at its name in the script"
+            }
             TableOwner::User => {
                 "a table that the statements name is missing: create it, or name another database"
             }
@@ -296,6 +301,10 @@ pub(crate) fn of_statement(cause: Cause, tables: TableOwner) -> Option<&'static 
             TableOwner::Dyno => {
                 "the tables are not those of the workload: name another database, or run again with --prepare, \
                  which drops and creates them"
+            }
+            TableOwner::Folder => {
+                "the tables of the folder have no such column: look at its name in the script, or run again with --prepare where \
+                 somebody else has changed them"
             }
             TableOwner::User => {
                 "the tables are not those that the statements are for: name another database, or change the statements"

@@ -69,6 +69,8 @@ pub(crate) struct StreamPlan {
     /// `tpcb/select-only`, a file or a folder.
     pub(crate) workload: String,
     pub(crate) source: LoadSource,
+    /// Whose the tables are that its statements name.
+    pub(crate) tables: TableOwner,
     pub(crate) protocol: Protocol,
     pub(crate) tries_max: u32,
     pub(crate) time_limit: Option<Duration>,
@@ -96,14 +98,6 @@ pub(crate) enum LoadSource {
 }
 
 impl LoadSource {
-    /// Whose the tables are that its statements name.
-    pub(crate) fn tables(&self) -> TableOwner {
-        match self {
-            Self::Family(_) => TableOwner::Dyno,
-            Self::Script(_) | Self::Queries(_) => TableOwner::User,
-        }
-    }
-
     /// The values of variables that it does not use, by name.
     pub(crate) fn unused(&self) -> &[String] {
         match self {

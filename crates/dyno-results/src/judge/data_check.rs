@@ -30,19 +30,15 @@ pub(super) fn is_of_data(check: &Check) -> bool {
 }
 
 fn judge_check(report: &Report, check: &Check) -> Option<Finding> {
+    let failed = failed_advice(report, check);
     let (code, severity, advice) = match check.passed {
         Some(true) => return None,
-        Some(false) => (
-            Code::DataCheckFailed,
-            Severity::Invalid,
-            "do not use the figures: make sure that nothing else writes to these tables, prepare again, and look for \
-             errors in the server's log",
-        ),
+        Some(false) => (Code::DataCheckFailed, Severity::Invalid, failed.as_str()),
         None if check.name == DATA_UNKNOWN => (
             Code::DataCheckNotMade,
             Severity::Doubt,
-            "the run does not show that nothing was lost: dyno checks the tables of its own workloads, if one of them alone \
-             changes them; look yourself whether what was acknowledged is there, for example in a hook after the load",
+            "the run does not show that nothing was lost: dyno checks the tables of its own workloads, and those of a folder whose \
+             transactions say what they add and remove, if one workload alone changes them; look yourself whether what was acknowledged is there, for example in a hook after the load",
         ),
         None => (
             Code::DataCheckNotMade,
@@ -66,6 +62,20 @@ fn judge_check(report: &Report, check: &Check) -> Option<Finding> {
         advice,
         facts,
     ))
+}
+
+fn failed_advice(report: &Report, check: &Check) -> String {
+    let streams = report.run.resolved.phases.iter().flat_map(|phase| &phase.streams);
+    let mut folders = streams.filter_map(|stream| stream.folder.as_ref()).map(|folder| &folder.name);
+    let of_folder = folders.find(|name| check.workload.starts_with(name.as_str()));
+    let (what, anew) = match of_folder {
+        Some(name) => (
+            format!("nothing else writes to these tables and {name} says what its transactions do"),
+            format!("make the data anew with `dyno run {name} --prepare`"),
+        ),
+        None => ("nothing else writes to these tables".to_owned(), "prepare again".to_owned()),
+    };
+    format!("do not use the figures: make sure that {what}, {anew}, and look for errors in the server's log")
 }
 
 /// The series that a check is of, where it is of one.

@@ -67,6 +67,9 @@ pub enum TableError {
     Denied { table: String, source: QueryError },
     #[error("cannot use {table}: {source}")]
     Failed { table: String, source: QueryError },
+    /// The query of a user's own check.
+    #[error("the query of the check `{check}` cannot be asked: {source}")]
+    Check { check: String, source: QueryError },
 }
 
 impl TableError {

@@ -535,6 +535,7 @@ impl Benchmark for FolderBenchmark {
             let wants = |part: &scripts::Part| wants_number(&part.script, &self.folder.tables);
             if let Some(why) = load.parts()?.iter().find_map(wants) {
                 return Err(wrong(why));
+            beside: Arc::from([]),
             }
         }
         load.workload(sending).map(drop)
@@ -570,9 +571,11 @@ impl Benchmark for FolderBenchmark {
         {
             return Err(lacking.into());
         }
+        let beside: Arc<[usize]> = Arc::from(self.workloads.as_slice());
         let load = move |place| FolderLoad {
             folder,
             place,
+            beside: Arc::clone(&beside),
             dialect,
             defines: defines.clone(),
             contention: contentions[place],

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use dyno_results::format::grouped;
+use dyno_results::format::{counted, grouped};
 use dyno_results::sql_text::Syntax;
 use dyno_target::connection::{Connection, QueryError};
 
@@ -11,7 +11,7 @@ use super::file::CheckFile;
 use super::mistake::Notes;
 use super::options::Options;
 use super::transactions::{Mix, Transaction};
-use crate::dataset::Verdict;
+use crate::dataset::{TableError, Verdict};
 use crate::query_set::replace;
 use crate::statements::{kind, statements, unclosed};
 use dyno_engine::request::QueryKind;
@@ -107,11 +107,6 @@ impl FolderCheck {
         Some(Self { name, about, of, query })
     }
 
-    /// For messages.
-    pub(super) fn called(&self) -> String {
-        format!("the tables for the check `{}` of workload.toml", self.about)
-    }
-
     /// Whether it is asked behind a load of this mix.
     pub(super) fn is_for(&self, mix: &Mix) -> bool {
         self.of.is_empty() || mix.parts.iter().all(|(part, _)| self.of.contains(part))
@@ -122,17 +117,55 @@ impl FolderCheck {
         &self,
         connection: &mut Connection,
         defines: &BTreeMap<String, String>,
-    ) -> Result<Answer, QueryError> {
+    ) -> Result<Answer, TableError> {
+        let failed = |source| TableError::Check { check: self.about.clone(), source };
+        let texts = self.asked(defines);
+        if let (Query::None(_), [count]) = (&self.query, texts.as_slice()) {
+            return Ok(Answer::Count(connection.query_value(count).map_err(failed)?.unwrap_or(0)));
+        }
+        let rows = texts.iter().map(|sql| rows(connection, sql));
+        Ok(Answer::Rows(rows.collect::<Result<_, _>>().map_err(failed)?))
+    }
+
+    /// What is asked with these values of the options.
+    fn asked(&self, defines: &BTreeMap<String, String>) -> Vec<String> {
         // Each has a value: that was looked at when the folder was read.
         let text = |sql: &String| {
             replace(sql, defines, Syntax::ANY).map_or_else(|_| sql.clone(), |replaced| replaced.sql)
         };
-        if let Query::None(sql) = &self.query {
-            let count = format!("SELECT COUNT(*) FROM ({}\n) AS found", text(sql));
-            return Ok(Answer::Count(connection.query_value(&count)?.unwrap_or(0)));
+        let counts = matches!(self.query, Query::None(_));
+        let asked = |sql: String| match counts {
+            true => format!("SELECT COUNT(*) FROM ({sql}\n) AS found"),
+            false => sql,
+        };
+        self.query.texts().map(text).map(asked).collect()
+    }
+
+    /// Looks whether its queries can be asked, without reading the data where the product can say that.
+    pub(super) fn look(
+        &self,
+        connection: &mut Connection,
+        defines: &BTreeMap<String, String>,
+    ) -> Result<(), TableError> {
+        let explain = connection.dialect().explain.plain;
+        for sql in self.asked(defines) {
+            if connection.query(&format!("{explain} {sql}")).is_err() {
+                // Not every product explains.
+                let failed = |source| TableError::Check { check: self.about.clone(), source };
+                connection.query(&sql).map_err(failed)?;
+            }
         }
-        let rows = |sql: &String| rows(connection, &text(sql));
-        Ok(Answer::Rows(self.query.texts().map(rows).collect::<Result<_, _>>()?))
+        Ok(())
+    }
+
+    /// What is wrong with the data before a load.
+    pub(super) fn contradicted(&self, before: &Answer) -> Option<String> {
+        let &Answer::Count(rows @ 1..) = before else { return None };
+        Some(format!(
+            "the check `{}` is contradicted by {} before the load, so it fails whatever the load does; --prepare makes the data anew",
+            self.about,
+            counted(rows, "row")
+        ))
     }
 
     /// What follows from the answers before a load and behind it.

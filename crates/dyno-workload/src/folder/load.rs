@@ -10,6 +10,7 @@ use dyno_target::connection::Connection;
 use dyno_target::product::Dialect;
 use serde_json::Value;
 
+use super::checks::FolderCheck;
 use super::file::BeforeLoad;
 use super::passes::PassLoad;
 use super::settings::WithSettings;
@@ -22,6 +23,7 @@ use crate::benchmark::{
     read_acknowledged,
 };
 use crate::dataset::{NotReady, TableError, numbers};
+use crate::limits;
 use crate::pgbench::load::PgbenchLoad;
 use crate::pgbench::mix::Pauses;
 use crate::script::Numbers;
@@ -32,6 +34,8 @@ pub(super) struct FolderLoad {
     pub folder: &'static Folder,
     /// Its place among the mixes.
     pub place: usize,
+    /// The places of all that the same run has.
+    pub beside: Arc<[usize]>,
     pub dialect: &'static str,
     /// The same, as SQL, where it is known.
     pub sql: Option<Dialect>,
@@ -247,19 +251,23 @@ impl SeriesLoad for FolderLoad {
 
     fn baseline(&self, connection: &mut Connection) -> Result<Option<Baseline>, BenchmarkError> {
         let (folder, place) = (self.folder, self.place);
-        let mut transactions = folder.mixes[place].parts.iter().map(|(part, _)| &folder.transactions[*part]);
-        let is_known = transactions.clone().all(|it| it.effects.is_some());
-        let says_answers = transactions.any(|it| it.returns.is_some());
-        if self.work.pass.is_some() || !is_known && !says_answers && folder.checks_of(place).next().is_none()
-        {
+        if self.work.pass.is_some() {
             return Ok(None);
         }
+        // A mistake in a query that is asked behind a later load is to show before the first.
+        let is_asked =
+            |check: &&FolderCheck| self.beside.iter().any(|place| check.is_for(&folder.mixes[*place]));
+        limits::lift(connection);
+        let mut asked = folder.checks.iter().filter(is_asked);
+        asked.try_for_each(|check| check.look(connection, &self.defines))?;
         let before = Before::take(folder, place, &self.defines, connection)?;
-        Ok(Some(Baseline::new(move |connection, target, done, acknowledged| {
+        let told = before.contradictions(folder, place);
+        let verify = move |connection: &mut Connection, target: &str, done, acknowledged: &[Value]| {
             let mut counted = Counted::default();
             read_acknowledged(acknowledged).for_each(|told| counted.add(&told));
             folder.verify(connection, target, (place, &before), (done, &counted))
-        })))
+        };
+        Ok(Some(Baseline::new(verify).telling(told)))
     }
 }
 

@@ -36,6 +36,11 @@ pub fn check(name: &str, files: &BTreeMap<String, String>) -> Result<String, Mis
     let mut options = context(&folder.names, folder.seed, &folder.options, &values);
     let runs_on =
         |dialect: &str| folder.runs_on.iter().any(|protocol| protocol.eq_ignore_ascii_case(dialect));
+    for (place, workload) in folder.workloads.iter().enumerate() {
+        if let Some(why) = folder.not_compared(place) {
+            let _ = writeln!(text, "{workload}: {why}");
+        }
+    }
     for (dialect, sql) in usual_dialects().into_iter().filter(|(dialect, _)| runs_on(dialect)) {
         let _ = writeln!(text, "\n{dialect}");
         for (table, count) in folder.tables.iter().zip(&rows) {

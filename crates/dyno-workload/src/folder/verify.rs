@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use dyno_results::event::Check;
 use dyno_results::format::grouped;
+use dyno_results::judge::DATA_UNKNOWN;
 use dyno_target::connection::Connection;
 use serde::{Deserialize, Serialize};
 
@@ -55,9 +56,10 @@ impl Census {
         defines: &BTreeMap<String, String>,
         connection: &mut Connection,
     ) -> Result<Self, TableError> {
-        let rows = count_rows(connection, &folder.table_names())?;
-        let answer =
-            |check: &FolderCheck| check.read(connection, defines).map_err(TableError::of(&check.called()));
+        let mut parts = folder.mixes[place].parts.iter().map(|(part, _)| &folder.transactions[*part]);
+        let is_asked = folder.not_compared(place).is_none() || parts.any(|it| it.returns.is_some());
+        let rows = if is_asked { count_rows(connection, &folder.table_names())? } else { Vec::new() };
+        let answer = |check: &FolderCheck| check.read(connection, defines);
         Ok(Self { rows, answers: folder.checks_of(place).map(answer).collect::<Result<_, _>>()? })
     }
 }
@@ -67,6 +69,18 @@ impl Folder {
     pub(super) fn checks_of(&self, place: usize) -> impl Iterator<Item = &FolderCheck> {
         let mix = self.mixes.get(place);
         self.checks.iter().filter(move |check| mix.is_some_and(|mix| check.is_for(mix)))
+    }
+
+    /// Why no rows are compared behind a load of a mix, where none are.
+    pub(super) fn not_compared(&self, place: usize) -> Option<String> {
+        let parts = self.mixes[place].parts.iter().map(|(part, _)| &self.transactions[*part]);
+        let names: Vec<_> = parts.filter(|it| it.effects.is_none()).map(|it| it.name).collect();
+        (!names.is_empty()).then(|| {
+            format!(
+                "no rows are compared: of what {} writes neither `adds` nor `removes` is said (`adds = {{}}` says that it adds none)",
+                names.join(" or ")
+            )
+        })
     }
 
     pub(super) fn table_names(&self) -> Vec<String> {
@@ -116,7 +130,9 @@ impl Folder {
         let after = Census::take(self, place, &before.defines, connection)?;
         let mut verdicts = Vec::new();
         let parts = || self.mixes[place].parts.iter().map(|(part, _)| &self.transactions[*part]);
-        let is_known = parts().all(|transaction| transaction.effects.is_some());
+        let not_compared = self.not_compared(place);
+        let is_known = not_compared.is_none();
+        verdicts.extend(not_compared.map(|why| Verdict::undecided(DATA_UNKNOWN, why)));
         let says_answers = parts().any(|transaction| transaction.returns.is_some());
         if counted.outcomes.done == done.acknowledged {
             let mut unchanged = Vec::new();
@@ -208,6 +224,12 @@ impl Before {
             }
         }
         Ok(Self { census, gaps, defines: defines.clone() })
+    }
+
+    /// What contradicts the checks already.
+    pub(super) fn contradictions(&self, folder: &Folder, place: usize) -> Vec<String> {
+        let answers = folder.checks_of(place).zip(&self.census.answers);
+        answers.filter_map(|(check, answer)| check.contradicted(answer)).collect()
     }
 }
 

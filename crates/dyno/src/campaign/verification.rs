@@ -62,6 +62,9 @@ impl Verification {
         let connection = system.server.reconnect_if_broken()?;
         let read = || cancellable(context, connection, |connection| load.baseline(connection));
         let baseline = telling(context, &what, read)?;
+        for text in baseline.iter().flat_map(|baseline| &baseline.told) {
+            context.stream.notice(system.name(), None, text.clone());
+        }
         Ok(verification(baseline.map_or(unknown, Ok)))
     }
 
@@ -324,9 +327,9 @@ pub(super) fn rows_as_expected(
         return Ok(());
     }
     Err(Failure::advised(
-        format!("the data of {family} on {target} are not those that were to be loaded: {}", said.join("; ")),
-        "rows were lost in the load, or removed or added since: run with --prepare to load them again, \
-         or with --no-verify to use them as they are",
+        format!("the data of {family} on {target} are not as they were made: {}", said.join("; ")),
+        "these are the rows that were made and what the transactions of the workload, as it is now, may have added: others have added or \
+         removed some, or its transactions once did; run with --prepare to load them again, or with --no-verify to use them as they are",
     ))
 }
 

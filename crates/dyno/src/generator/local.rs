@@ -196,7 +196,7 @@ impl LocalGenerator {
             ..EngineConfig::new(self.threads)
         };
         Engine::start(self.route.clone(), &workload, config)
-            .map_err(|error| GeneratorError::of(&error, stream.plan.source.tables()))
+            .map_err(|error| GeneratorError::of(&error, stream.plan.tables))
     }
 }
 
@@ -216,7 +216,7 @@ impl Generator for LocalGenerator {
         };
         engine
             .connect(clients, stop, &mut |_| {})
-            .map_err(|error| GeneratorError::of(&error, stream.plan.source.tables()))?;
+            .map_err(|error| GeneratorError::of(&error, stream.plan.tables))?;
         let connected = Connected {
             generators: self.segment.generators(),
             threads: engine.threads(),
@@ -235,7 +235,7 @@ impl Generator for LocalGenerator {
         observe: &mut dyn FnMut(Observation),
     ) {
         let stream = &self.streams[stream as usize];
-        let tables = stream.plan.source.tables();
+        let tables = stream.plan.tables;
         let mut own = stream.clients();
         let mut seconds = 0.0;
         let mut see = |seen: Seen| {

@@ -14,7 +14,7 @@ use dyno_workload::query_set::QueryFolder;
 use dyno_workload::scripts::SqlScript;
 
 use super::{LoadSource, PhasePlan, StreamPlan, SystemPlan, files, within};
-use crate::failure::Failure;
+use crate::failure::{Failure, TableOwner};
 use crate::secrets;
 
 /// Tries for a transaction where none are named.
@@ -331,10 +331,16 @@ impl StreamPlan {
             None => usual,
         };
         let protocol = *stream.protocol.get_or_insert_default();
+        let tables = match (&source, &stream.folder) {
+            (LoadSource::Family(_), None) => TableOwner::Dyno,
+            (LoadSource::Family(_), Some(_)) => TableOwner::Folder,
+            _ => TableOwner::User,
+        };
         let plan = Self {
             name,
             workload,
             source,
+            tables,
             protocol,
             tries_max: *stream
                 .max_tries

@@ -34,6 +34,98 @@ fn series(report: &Report) -> Vec<&str> {
 }
 
 #[test]
+fn what_is_not_compared_is_named() {
+    let home = shop();
+    let target = target(&home, "shop.db", "");
+    replace(&home, "workload.toml", "adds = { purchase = 1, line = 2 }\n", "");
+    let why = "no rows are compared: of what buy writes neither `adds` nor `removes` is said";
+    let checked = home.dyno(&["workloads", "check", "./shop"]).expect(0);
+    for workload in ["./shop/buy", "./shop/mix"] {
+        assert!(checked.out.contains(&format!("{workload}: {why}")), "{}", checked.out);
+    }
+    let run = [
+        "run",
+        "./shop/mix",
+        "--orders",
+        "2k",
+        "--target",
+        &target,
+        "--json",
+        "--clients",
+        "2",
+        "--transactions",
+        "5",
+    ];
+    let report = home.dyno(&run).expect(0).report();
+    assert!(report.findings().contains(&"data-check-not-made"), "{:?}", report.findings());
+    let told = report.checks().iter().any(|check| check["detail"].as_str().unwrap().starts_with(why));
+    assert!(told, "{:?}", report.checks());
+}
+
+#[test]
+fn data_that_contradict_a_check_already_are_told_before_the_load() {
+    let home = shop();
+    let target = target(&home, "shop.db", "");
+    let run = [
+        "run",
+        "./shop/look",
+        "--orders",
+        "2k",
+        "--target",
+        &target,
+        "--json",
+        "--clients",
+        "2",
+        "--transactions",
+        "5",
+    ];
+    home.dyno(&run).expect(0).report().assert_checks_passed();
+    let stray = rusqlite::Connection::open(home.path("shop.db")).unwrap();
+    stray.execute_batch("PRAGMA foreign_keys = OFF; INSERT INTO line VALUES (999999, 1, 1, 1)").unwrap();
+    drop(stray);
+    let report = home.dyno(&run).expect(0).report();
+    let told = "the check `every line has its purchase` is contradicted by 1 row before the load";
+    assert!(report.notices().contains(told), "{}", report.notices());
+    let failed = report.checks().iter().find(|check| check["passed"] == false).unwrap();
+    assert!(failed["detail"].as_str().unwrap().ends_with("and 1 did before the load"), "{failed}");
+    let advice = report.finding("data-check-failed")["advice"].as_str().unwrap();
+    assert!(advice.contains("`dyno run ./shop --prepare`"), "{advice}");
+}
+
+#[test]
+fn rows_that_transactions_once_added_are_no_loss() {
+    let home = shop();
+    let target = target(&home, "shop.db", "");
+    let run =
+        ["run", "./shop/buy", "--orders", "2k", "--target", &target, "--clients", "2", "--transactions", "5"];
+    home.dyno(&run).expect(0);
+    replace(&home, "workload.toml", "adds = { purchase = 1, line = 2 }", "adds = {}");
+    let ended = home.dyno(&run).expect(1);
+    ended.says(&[" rows, not 2,000", "or its transactions once did", "--prepare"]);
+    assert!(!ended.err.contains("lost"), "{}", ended.err);
+}
+
+#[test]
+fn a_mistake_in_sql_is_told_as_one() {
+    let home = shop();
+    let target = target(&home, "shop.db", "");
+    let run =
+        ["run", "./shop", "--orders", "2k", "--target", &target, "--clients", "2", "--transactions", "5"];
+    let mistaken = "for = [\"buy\"]\nunchanged = \"SELECT COUNT(*), SUM(price) FROM artikel";
+    replace(&home, "workload.toml", "unchanged = \"SELECT COUNT(*), SUM(price) FROM article", mistaken);
+    // It is asked behind the second load alone, and told before the first.
+    let ended = home.dyno(&run).expect(1);
+    ended.says(&["the query of the check `articles do not change` cannot be asked", "artikel"]);
+    let said = format!("{}{}", ended.out, ended.err);
+    assert!(!said.contains("--prepare") && !said.contains("tx/s"), "{said}");
+    replace(&home, "workload.toml", "artikel", "article");
+    replace(&home, "look.sql", "FROM purchase", "FROM purchases");
+    let ended = home.dyno(&run).expect(1);
+    ended.says(&["look.sql:", "purchases", "look at its name in the script"]);
+    assert!(!format!("{}{}", ended.out, ended.err).contains("--prepare"), "{}", ended.err);
+}
+
+#[test]
 fn clients_that_pause_are_no_load_with_a_rate() {
     let home = shop();
     let target = target(&home, "shop.db", "");

@@ -63,6 +63,11 @@ impl Report {
         stage
     }
 
+    /// The first finding of this code.
+    pub(crate) fn finding(&self, code: &str) -> &Value {
+        self.list("findings").iter().find(|finding| finding["code"] == code).unwrap()
+    }
+
     pub(crate) fn findings(&self) -> Vec<&str> {
         self.list("findings").iter().map(|finding| finding["code"].as_str().unwrap()).collect()
     }
