@@ -301,6 +301,16 @@ impl SqlScript {
         !self.commands().iter().any(is_durable)
     }
 
+    /// Whether anything in it ends a transaction.
+    pub(crate) fn ends(&self) -> bool {
+        let is_end = |text: &String| {
+            let first = text.split_whitespace().next().unwrap_or_default().trim_end_matches(';');
+            ["commit", "end", "rollback", "abort"].iter().any(|word| first.eq_ignore_ascii_case(word))
+        };
+        self.sent().iter().any(is_end)
+            || self.commands().iter().any(|command| matches!(command.kind, Kind::Rollback))
+    }
+
     /// Whether it may end a transaction by taking it back otherwise than by `\rollback`, which is known.
     pub(crate) fn rolls_back(&self) -> bool {
         let is_sql = |text: &String| {

@@ -174,15 +174,34 @@ impl FolderBenchmark {
         if !self.folder.options.fits(&self.said) {
             return self.values(0);
         }
-        let options = &self.folder.options;
-        let (sample, values) = self.fit_sample()?;
-        let unit = (self.bytes(&values)? / sample).max(1);
-        let bytes = (u64::from(site.cpus) * BYTES_PER_CPU).clamp(BYTES[0], BYTES[1]);
-        let bytes = if site.quick { bytes / 5 } else { bytes };
-        let suits = options.suits(&self.folder.names, site.cpus, site.quick).map_err(wrong)?;
-        let wanted = suits.unwrap_or(bytes / unit);
+        let (wanted, unit) = self.wanted(site.cpus, site.quick)?;
         let fit = disk::limited(wanted, unit, site.memory_bytes, site.free_disk_bytes);
         self.values(fit.cast_signed())
+    }
+
+    /// How much suits so many processors, and bytes of one of it.
+    fn wanted(&self, cpus: u32, quick: bool) -> Result<(u64, u64), BenchmarkError> {
+        let (sample, values) = self.fit_sample()?;
+        let unit = (self.bytes(&values)? / sample).max(1);
+        let bytes = (u64::from(cpus) * BYTES_PER_CPU).clamp(BYTES[0], BYTES[1]);
+        let bytes = if quick { bytes / 5 } else { bytes };
+        let suits = self.folder.options.suits(&self.folder.names, cpus, quick).map_err(wrong)?;
+        Ok((suits.unwrap_or(bytes / unit), unit))
+    }
+
+    /// The values of the options on a machine of so many processors, where nobody says any.
+    pub(super) fn usual_values(folder: &'static Folder, cpus: u32) -> Result<Values, BenchmarkError> {
+        let this = Self {
+            folder,
+            workloads: Vec::new(),
+            said: Map::new(),
+            protocol: "",
+            dialect: "",
+            syntax: Syntax::ANY,
+            workers: None,
+        };
+        let fit = if folder.options.fits(&this.said) { this.wanted(cpus, false)?.0 } else { 0 };
+        this.values(fit.cast_signed())
     }
 
     fn recipe(&self, values: &Values) -> Recipe {
@@ -522,6 +541,7 @@ impl Benchmark for FolderBenchmark {
         let load = FolderLoad {
             folder: self.folder,
             place: self.workloads[series],
+            beside: Arc::from([]),
             dialect: self.dialect,
             sql: sending.dialect,
             defines: defines(self.folder, &self.fit_sample()?.1),
@@ -535,7 +555,6 @@ impl Benchmark for FolderBenchmark {
             let wants = |part: &scripts::Part| wants_number(&part.script, &self.folder.tables);
             if let Some(why) = load.parts()?.iter().find_map(wants) {
                 return Err(wrong(why));
-            beside: Arc::from([]),
             }
         }
         load.workload(sending).map(drop)

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::benchmark::{FolderBenchmark, VARIANT};
 use super::built_in::folders;
+use super::mistake::instead_of;
 use super::options::number;
 use super::{Folder, Mistakes};
 use crate::benchmark::{Benchmark, BenchmarkError};
@@ -62,6 +63,20 @@ pub fn register(name: &str, files: &BTreeMap<String, String>) -> Result<(), Mist
     Ok(())
 }
 
+/// What a user may have meant by the name of a workload that a folder does not have.
+pub fn meant(folder: &str, workload: &str) -> Option<String> {
+    let registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
+    let own = registered.iter().find(|it| it.folder.name == folder)?.folder;
+    let typed = workload.strip_prefix(folder)?.trim_start_matches('/');
+    Some(match own.transactions.iter().find(|it| it.script == typed) {
+        Some(it) => format!("{workload} is a script of the folder {folder}: run it as {folder}/{}", it.name),
+        None => {
+            let instead = instead_of(typed, own.mixes.iter().map(|mix| mix.name));
+            format!("there is no transaction or mix `{typed}` in the folder {folder}{instead}")
+        }
+    })
+}
+
 /// The folders of users.
 pub(crate) fn registered() -> Vec<&'static dyn Registered> {
     let registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -107,7 +122,10 @@ impl Registered for FolderFamily {
                 "fit" => "what suits the machine, or what is there".to_owned(),
                 default => default.to_owned(),
             };
-            argument.value_name("N").help(format!("{about} [default: {default}]"))
+            argument
+                .allow_negative_numbers(true)
+                .value_name("N")
+                .help(format!("{about} [default: {default}]"))
         };
         self.folder.options.iter().map(option).collect()
     }

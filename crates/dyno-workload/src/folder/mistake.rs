@@ -124,6 +124,7 @@ fn wanted_in_words(wanted: &str) -> String {
         "u32" => "a whole number from 0 to 4294967295",
         "u64" | "usize" => "a whole number from 0 on",
         "i64" => "a whole number",
+        "any valid TOML value" => "a number that 64 bits can hold",
         "f64" => "a number",
         "a sequence" => "a list in square brackets",
         "an array of length 2" => "a list of two texts in square brackets",
@@ -135,7 +136,9 @@ fn wanted_in_words(wanted: &str) -> String {
 }
 
 fn found_in_words(found: &str) -> String {
-    let value = found.trim_start_matches(|letter: char| letter != '`' && letter != '"').trim_matches('`');
+    let value = found.trim_start_matches(|letter: char| letter != '`' && letter != '"');
+    // What is too large for it has its type behind it.
+    let value = value.trim_end_matches(" as i128").trim_end_matches(" as u128").trim_matches('`');
     match found.split(' ').next() {
         Some("integer" | "floating") => format!("the number {value}"),
         Some("string") => format!("the text {value}"),

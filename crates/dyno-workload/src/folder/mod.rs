@@ -7,6 +7,7 @@ mod benchmark;
 mod built_in;
 mod checks;
 mod children;
+mod commands;
 mod family;
 mod file;
 mod load;
@@ -30,8 +31,8 @@ use dyno_results::fnv1a;
 use toml::Spanned;
 
 pub use built_in::{ExportError, export};
-pub use family::register;
 pub(crate) use family::{built_in, registered};
+pub use family::{meant, register};
 pub use file::WorkloadFile;
 pub use mistake::{Mistake, Mistakes};
 pub use read::{Named, named, read};

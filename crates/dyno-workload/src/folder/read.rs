@@ -1,7 +1,7 @@
 //! Reads a folder from the disk: `workload.toml`, and the scripts that it names.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 use std::path::{Component, Path, PathBuf};
 
 use super::mistake::{Mistake, Mistakes, Notes, instead_of};
@@ -31,7 +31,12 @@ impl Named {
 /// The folder with a `workload.toml` that a name stands for: that of the path, or its parent's; `None` where there is none.
 #[must_use]
 pub fn named(workload: &str) -> Option<Named> {
-    let is_workload = |path: &str| !path.is_empty() && Path::new(path).join(FILE).is_file();
+    // What cannot be looked at is told where it is read.
+    let is_file = |path: PathBuf| match std::fs::metadata(path) {
+        Ok(found) => found.is_file(),
+        Err(error) => error.kind() == ErrorKind::PermissionDenied,
+    };
+    let is_workload = |path: &str| !path.is_empty() && is_file(Path::new(path).join(FILE));
     let whole = workload.strip_suffix(FILE).unwrap_or(workload);
     let path = match whole.trim_end_matches('/') {
         "" if whole.starts_with('/') => "/",

@@ -6,14 +6,14 @@ use std::fmt::Write as _;
 use dyno_results::format::grouped;
 use dyno_target::usual_dialects;
 
-use super::benchmark::{defines, numbers_of};
+use super::benchmark::{FolderBenchmark, defines, numbers_of};
 use super::options::shown;
 use super::tables::context;
 use super::{Folder, Mistake, Mistakes};
 use crate::script::Protocol;
 
-/// What `fit` stands for where no machine is known.
-const FIT: i64 = 100_000;
+/// Processors of the machine for which `fit` is shown.
+const CPUS: u32 = 4;
 const ROWS: u64 = 3;
 
 /// Looks at a folder as far as that goes without a server, and shows what it comes to.
@@ -24,23 +24,26 @@ pub fn check(name: &str, files: &BTreeMap<String, String>) -> Result<String, Mis
     // A command ends with what it shows.
     let folder: &'static Folder = Box::leak(Box::new(Folder::new(name, files)?));
     let failed = |why: String| Mistakes::from(Mistake::of_file(super::FILE, why));
-    let values = folder.options.values(&folder.names, &serde_json::Map::new(), FIT).map_err(failed)?;
+    let values = FolderBenchmark::usual_values(folder, CPUS).map_err(|error| failed(error.to_string()))?;
     let rows = numbers_of(folder, &values).map_err(failed)?;
     folder.check_rows(&values, &rows)?;
     let counts = folder.counts(&values, &rows)?;
     let mut text = String::new();
     for (option, value) in folder.options.iter().zip(&values) {
-        let suits = if option.default == "fit" { ", here; else what suits the machine" } else { "" };
+        let suits = match option.default == "fit" {
+            true => format!(", on a machine of {CPUS} processors: as much as suits it"),
+            false => String::new(),
+        };
         let _ = writeln!(text, "--{} {}{suits}", option.long, shown(*value));
     }
-    let mut options = context(&folder.names, folder.seed, &folder.options, &values);
-    let runs_on =
-        |dialect: &str| folder.runs_on.iter().any(|protocol| protocol.eq_ignore_ascii_case(dialect));
     for (place, workload) in folder.workloads.iter().enumerate() {
         if let Some(why) = folder.not_compared(place) {
             let _ = writeln!(text, "{workload}: {why}");
         }
     }
+    let mut options = context(&folder.names, folder.seed, &folder.options, &values);
+    let runs_on =
+        |dialect: &str| folder.runs_on.iter().any(|protocol| protocol.eq_ignore_ascii_case(dialect));
     for (dialect, sql) in usual_dialects().into_iter().filter(|(dialect, _)| runs_on(dialect)) {
         let _ = writeln!(text, "\n{dialect}");
         for (table, count) in folder.tables.iter().zip(&rows) {

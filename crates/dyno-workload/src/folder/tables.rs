@@ -241,6 +241,10 @@ pub(super) fn compile(
         notes.unknown(inside(&span, offset), "variable", &name, known.iter().map(String::as_str));
         return None;
     }
+    if program.divides_by_zero() {
+        notes.at(span, format!("the expression `{text}` divides by zero"));
+        return None;
+    }
     Some(program)
 }
 

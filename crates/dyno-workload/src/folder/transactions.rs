@@ -12,7 +12,7 @@ use super::mistake::{Mistake, Notes};
 use super::options::{Options, inside, text_of};
 use super::passes::Pass;
 use super::tables::{self, Table};
-use super::{DIALECTS, STATEMENTS_MAX};
+use super::{DIALECTS, STATEMENTS_MAX, commands};
 use crate::benchmark::Contention;
 use crate::pgbench::mix::Pauses;
 use crate::script::{Names, Program, RowContext, Undefined, Value, compile};
@@ -294,6 +294,7 @@ fn check(
             notes.found.push(Mistake::of_file(file, what));
         }
     }
+    commands::check(&script, notes);
     if script.commands().len() > STATEMENTS_MAX {
         notes.found.push(Mistake::of_file(file, format!("a script has at most {STATEMENTS_MAX} commands")));
     }

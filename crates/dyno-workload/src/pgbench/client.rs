@@ -30,7 +30,7 @@ use crate::script::{
 };
 
 /// How many turns of `\for` a transaction may have.
-const TURNS_MAX: u32 = 100_000;
+pub(crate) const TURNS_MAX: u32 = 100_000;
 
 /// One client.
 pub(super) struct ScriptClient {

@@ -18,3 +18,5 @@ mod sending;
 mod shell;
 pub mod tables;
 pub mod tally;
+
+pub(crate) use client::TURNS_MAX;

@@ -111,6 +111,22 @@ pub struct Command {
     pub kind: Kind,
 }
 
+impl Kind {
+    /// The expressions in it.
+    pub(crate) fn expressions(&self) -> impl Iterator<Item = &Program> {
+        let (one, other) = match self {
+            Self::Set { expression: one, .. }
+            | Self::Once { expression: one, .. }
+            | Self::If { condition: one, .. }
+            | Self::Elif { condition: one, .. } => (Some(one), None),
+            Self::SetElement { index: one, expression: other, .. }
+            | Self::For { from: one, to: other, .. } => (Some(one), Some(other)),
+            _ => (None, None),
+        };
+        one.into_iter().chain(other)
+    }
+}
+
 /// What a command does. Jumps are indices into [`Script::commands`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {

@@ -105,7 +105,7 @@ fn link(file: &str, commands: &mut [Command]) -> Result<(), ScriptError> {
             Kind::If { .. } => open.push(Open { conditions: vec![index], ..Open::default() }),
             Kind::For { .. } => open.push(Open { turns: Some(index), ..Open::default() }),
             Kind::EndFor { .. } => match open.pop().and_then(|open| open.turns) {
-                None => return refuse("\\endfor without matching \\for"),
+                None => return Err(turns_error(file, &commands[index], "\\endfor without matching \\for")),
                 Some(begin) => connect_turns(commands, begin, index),
             },
             Kind::Elif { .. } => match open.last_mut().filter(|open| open.turns.is_none()) {
@@ -127,8 +127,8 @@ fn link(file: &str, commands: &mut [Command]) -> Result<(), ScriptError> {
     }
     match open.last() {
         None => Ok(()),
-        Some(Open { turns: Some(_), .. }) => {
-            Err(condition_error(file, commands.len(), "\\for without matching \\endfor"))
+        Some(Open { turns: Some(begin), .. }) => {
+            Err(turns_error(file, &commands[*begin], "\\for without matching \\endfor"))
         }
         Some(_) => Err(condition_error(file, commands.len(), "\\if without matching \\endif")),
     }
@@ -136,6 +136,11 @@ fn link(file: &str, commands: &mut [Command]) -> Result<(), ScriptError> {
 
 fn condition_error(file: &str, index: usize, message: &str) -> ScriptError {
     ScriptError(format!("condition error in script \"{file}\" command {}: {message}", index + 1))
+}
+
+/// Of workload files alone, whose mistakes are told with their lines.
+fn turns_error(file: &str, command: &Command, message: &str) -> ScriptError {
+    ScriptError(format!("{file}:{}: {message}", command.line))
 }
 
 /// Has a `\for` and its `\endfor` know of each other.

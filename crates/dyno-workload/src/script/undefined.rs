@@ -1,7 +1,7 @@
 //! Variables that a script uses and nothing before the place gives a value: pgbench sends them as NULL or as they are written,
 //! so that a letter too many measures a transaction that touches nothing.
 
-use super::{Kind, Names, Operand, Script, Slot, Sql};
+use super::{Kind, Names, Operand, Program, Script, Slot, Sql};
 
 /// What every client begins with, whatever the script sets: pgbench's, and those of workload files.
 pub(super) const SET_BY_PGBENCH: [&str; 7] =
@@ -66,19 +66,9 @@ impl Known<'_> {
 fn uses(kind: &Kind) -> Vec<(Slot, u32)> {
     match kind {
         Kind::Sql(sql) => in_operands(&sql.pieces),
-        Kind::Set { expression: read, .. }
-        | Kind::If { condition: read, .. }
-        | Kind::Elif { condition: read, .. } => read.reads().map(|slot| (slot, 0)).collect(),
         Kind::Sleep { amount, .. } => in_operands(std::slice::from_ref(amount)),
         Kind::SetShell { words, .. } | Kind::Shell { words } => in_operands(words),
-        Kind::Once { expression, .. } => expression.reads().map(|slot| (slot, 0)).collect(),
-        Kind::SetElement { index: one, expression: other, .. } | Kind::For { from: one, to: other, .. } => {
-            one.reads().chain(other.reads()).map(|slot| (slot, 0)).collect()
-        }
-        Kind::Else { .. } | Kind::Endif | Kind::StartPipeline | Kind::SyncPipeline | Kind::EndPipeline => {
-            Vec::new()
-        }
-        Kind::EndFor { .. } | Kind::Rollback => Vec::new(),
+        kind => kind.expressions().flat_map(Program::reads).map(|slot| (slot, 0)).collect(),
     }
 }
 

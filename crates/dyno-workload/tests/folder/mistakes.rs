@@ -134,6 +134,7 @@ fn mistakes_in_the_file_are_told_with_their_places() {
         ("varchar(20)", "varchar"),
         ("varchar(20)", "varchar(20"),
         ("varchar(20)", "varchar(99999)"),
+        ("default = 100", "default = 99999999999999999999"),
         ("varchar(20)", "decimal(30,2)"),
         ("varchar(20)", "decimal(4,5)"),
         (", value = \"words(2)\"", ""),
@@ -313,6 +314,11 @@ fn mistakes_in_scripts_are_told_with_their_lines() {
         "\\set a[1025] 1\nSELECT 1;\n",
         "\\set a[1] 1\n\\set x :a[0]\nSELECT :x;\n",
         "\\set a[1] 1\nSELECT :a[2000];\n",
+        "SELECT 1;\n\\for i 1 3\nSELECT :i;\n",
+        "SELECT 1;\n\\endfor\n",
+        "\\for i 1 1000\n\\for j 1 1000\nSELECT :i, :j;\n\\endfor\n\\endfor\n",
+        "\\set x 1\nBEGIN;\nSELECT :x;\n",
+        "SELECT 1;\n\\set x :rows / 0\nSELECT :x;\n",
     ];
     let mut text = String::new();
     for script in scripts.into_iter().chain([&*"SELECT 1;\n".repeat(1001)]) {
@@ -322,6 +328,19 @@ fn mistakes_in_scripts_are_told_with_their_lines() {
     }
     assert!(!text.contains("nothing is wrong"), "{text}");
     insta::assert_snapshot!(text);
+}
+
+#[test]
+fn what_may_be_right_is_no_mistake() {
+    for script in [
+        "\\for i 1 :rows * 1000000\nSELECT :i;\n\\endfor\n".replace(" * ", "*"),
+        "BEGIN;\nSELECT 1;\n\\rollback\n".to_owned(),
+        "\\if :rows < 0\n\\set wrong 1 / 0\n\\endif\nSELECT 1;\n".to_owned(),
+        "\\set x 10 / case when :rows > 5 then 2 else 0 end\nSELECT :x;\n".to_owned(),
+    ] {
+        let said = said(&[("workload.toml", GOOD), ("read.sql", &script), ("write.sql", WRITE)]);
+        assert_eq!(said, "nothing is wrong", "{script}");
+    }
 }
 
 #[test]

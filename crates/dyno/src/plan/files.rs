@@ -9,7 +9,7 @@ use dyno_results::answer::{Recorded, SCHEMA};
 use dyno_results::spec::{Definition, FolderSpec, RunSpec};
 use dyno_target::files;
 use dyno_workload::folder::{self, Mistakes, Named};
-use dyno_workload::registry;
+use dyno_workload::registry::{self, UnknownWorkload};
 use dyno_workload::scripts::SqlScript;
 
 use crate::failure::Failure;
@@ -32,6 +32,12 @@ pub(crate) fn read_folders(spec: &mut RunSpec) -> Result<(), Failure> {
         }
         if let Some(FolderSpec { name, files }) = &stream.folder {
             folder::register(name, files).map_err(|mistakes| wrong_folder(name, &mistakes))?;
+            if let Some(workload) = &stream.workload
+                && let Err(UnknownWorkload::NoSuch { .. }) = registry::find(workload)
+                && let Some(meant) = folder::meant(name, workload)
+            {
+                return Err(Failure::wrong(meant));
+            }
         }
     }
     Ok(())

@@ -167,8 +167,10 @@ fn an_error_has_the_file_and_the_line_of_its_statement() {
         let ended = run(home, target, wrong);
         let said = format!("{}{}", ended.out, ended.err);
         assert!(said.contains("transfer.sql:2: "), "{target}: {said}");
-        let division = "SELECT 1;\n\\set wrong 1 / 0\n";
+        let division = "SELECT 1;\n\\set wrong 1 / (:accounts - :accounts)\n";
         run(home, target, division).expect(2).says(&["transfer.sql:2: \\set: division by zero"]);
+        let always = division.replace("(:accounts - :accounts)", "0");
+        run(home, target, &always).expect(1).says(&["transfer.sql:2:1: \\set wrong 1 / 0 divides by zero"]);
     };
     on_each(test);
     if let Some(server) = shared(MysqlProduct::MariaDb) {

@@ -126,6 +126,18 @@ fn a_mistake_in_sql_is_told_as_one() {
 }
 
 #[test]
+fn what_was_meant_is_told() {
+    let home = shop();
+    let target = target(&home, "shop.db", "");
+    let meant = |workload| home.dyno(&["run", workload, "--target", &target]).expect(1);
+    meant("./shop/lok").says(&["no transaction or mix `lok` in the folder ./shop; did you mean `look`?"]);
+    meant("./shop/look.sql")
+        .says(&["./shop/look.sql is a script of the folder ./shop: run it as ./shop/look"]);
+    let negative = home.dyno(&["run", "./shop", "--orders", "-5", "--target", &target]).expect(1);
+    negative.says(&["--orders -5 is too little: it takes 1 and more"]);
+}
+
+#[test]
 fn clients_that_pause_are_no_load_with_a_rate() {
     let home = shop();
     let target = target(&home, "shop.db", "");

@@ -1,7 +1,7 @@
 //! The compiled form of an expression: operations on a stack of values.
 
 use super::evaluate::{self, Evaluated};
-use super::function::{Binary, Integer, Ternary, Unary};
+use super::function::{Binary, Integer, Number, Ternary, Unary};
 use super::text::{self, TextFunction};
 use crate::script::random::Prng;
 use crate::script::{EvaluateError, Names, Slot, Value, Variables};
@@ -42,6 +42,20 @@ pub(super) enum Operation {
     /// Evaluation ends here: the value is for a variable that cannot be.
     VariableName(Slot),
     Addition(Addition),
+}
+
+impl Operation {
+    /// Whether it may leave out steps.
+    fn may_jump(&self) -> bool {
+        matches!(
+            self,
+            Self::And(_)
+                | Self::Or(_)
+                | Self::Unless(_)
+                | Self::Jump(_)
+                | Self::Addition(Addition::Select(_) | Addition::Coalesce(_))
+        )
+    }
 }
 
 /// A step of workload files alone: apart, so that they cost pgbench's nothing.
@@ -200,6 +214,25 @@ impl Program {
             Operation::Load(slot) | Operation::Addition(Addition::Element(slot)) => Some(*slot),
             _ => None,
         })
+    }
+
+    /// The number that it is, as it is written.
+    pub(crate) fn number(&self) -> Option<i64> {
+        match *self.operations {
+            [Operation::Push(Value::Integer(number))] => Some(number),
+            _ => None,
+        }
+    }
+
+    /// Whether an integer is divided by a 0 that is written there, whenever it is evaluated.
+    pub(crate) fn divides_by_zero(&self) -> bool {
+        let divides = |operation: &Operation| {
+            let (division, modulo) = (Binary::Number(Number::Divide), Binary::Integer(Integer::Modulo));
+            matches!(operation, Operation::Binary(binary) if [division, modulo].contains(binary))
+        };
+        let is_zero = |operation: &Operation| *operation == Operation::Push(Value::Integer(0));
+        let is_straight = !self.operations.iter().any(Operation::may_jump);
+        is_straight && self.operations.windows(2).any(|pair| is_zero(&pair[0]) && divides(&pair[1]))
     }
 
     /// The expression's value. Allocates nothing, but for an error's text and for expressions that are nested more
