@@ -266,7 +266,16 @@ function stageOf(
     cpu_taken_share: null,
     costs: null,
     by_type: [
-      { name: plan.workload, done, failed: 0, failed_with_drain: 0, retries: 0, service, response: null },
+      {
+        name: plan.workload,
+        done,
+        rolled_back: 0,
+        failed: 0,
+        failed_with_drain: 0,
+        retries: 0,
+        service,
+        response: null,
+      },
     ],
     queries: null,
     errors: {},

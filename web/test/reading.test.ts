@@ -33,7 +33,16 @@ test("a query that goes on is told with what it took in the pass before", () => 
   if (first === undefined || second === undefined) throw new Error("two stages are wanted");
   const service = { ...(first.service ?? {}), mean_us: 4_100_000 } as typeof first.service;
   first.by_type = [
-    { name: "Q9", done: 1, failed: 0, failed_with_drain: 0, retries: 0, service, response: null },
+    {
+      name: "Q9",
+      done: 1,
+      rolled_back: 0,
+      failed: 0,
+      failed_with_drain: 0,
+      retries: 0,
+      service,
+      response: null,
+    },
   ];
   expect(runningText(copy, second)).toBeNull();
   second.running = [

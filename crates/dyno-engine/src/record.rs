@@ -80,6 +80,8 @@ pub(crate) struct Transaction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Done,
+    /// The same of one that undid what it did, by design.
+    RolledBack,
     Failed,
     /// It may have been done: its connection broke before the answer came.
     Unknown,
@@ -212,8 +214,9 @@ impl Record {
         let record = &mut self.types[transaction.type_index];
         let service_ns = now.saturating_sub(transaction.sent_ns);
         match outcome {
-            Outcome::Done => {
+            Outcome::Done | Outcome::RolledBack => {
                 record.done += 1;
+                record.rolled_back += u64::from(outcome == Outcome::RolledBack);
                 record.service.record(service_ns);
                 if let Some(first_row_ns) = transaction.first_row_ns {
                     record.first_row.record(first_row_ns.saturating_sub(transaction.sent_ns));

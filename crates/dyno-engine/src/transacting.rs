@@ -173,14 +173,14 @@ impl Turn<'_> {
                 session.state = if pauses { SessionState::Pausing } else { SessionState::Sleeping };
                 Next::Time(*now + nanoseconds(time))
             }
-            Step::Done => {
+            Step::Done | Step::RolledBack => {
                 let sent = transaction.sent;
-                self.done();
+                self.done(if step == Step::Done { Outcome::Done } else { Outcome::RolledBack });
                 Next::Ended { sent, now: self.now }
             }
             Step::DoneAndAbort => {
                 self.tell_given_up();
-                self.done();
+                self.done(Outcome::Done);
                 Next::GivenUp { hangs_up: true }
             }
             Step::Abort => {
@@ -203,12 +203,12 @@ impl Turn<'_> {
 
     /// The transaction has ended well.
     #[inline]
-    fn done(&mut self) {
+    fn done(&mut self, outcome: Outcome) {
         let Some(transaction) = &self.session.transaction else { return };
         self.session.attempts = 0;
         self.session.client.failures_in_a_row = 0;
         self.session.client.logic.ended(&transaction.told(true, self.now));
-        self.end(|_| Outcome::Done);
+        self.end(|_| outcome);
     }
 
     /// The transaction has failed for good.

@@ -172,6 +172,8 @@ pub enum Step {
     Pause(Duration),
     /// The transaction has ended well.
     Done,
+    /// The transaction has ended well, and has undone what it did, by design.
+    RolledBack,
     /// The transaction has ended well, and the client cannot go on, now or later: its connection is closed.
     DoneAndAbort,
     /// The client cannot go on, now or later: its transaction has failed and its connection is closed.

@@ -72,6 +72,7 @@ macro_rules! measures {
 measures! {
     counts {
         done "dyno_transactions" "Transactions that ended well"
+        rolled_back "dyno_transactions_rolled_back" "Transactions that ended well and undid what they did, as their script says; a part of those that ended well"
         failed "dyno_transactions_failed" "Transactions that failed for good"
         unknown "dyno_transactions_unknown" "Transactions whose commit was under way when the connection was lost"
         cancelled "dyno_transactions_cancelled" "Transactions that were cancelled on the server because a statement outlasted its limit or its stage; they are in no other measure"

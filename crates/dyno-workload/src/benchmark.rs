@@ -365,6 +365,8 @@ pub struct Contention {
 pub struct Done {
     /// Transactions whose commit was acknowledged.
     pub acknowledged: u64,
+    /// Of these, those that undid what they did, by design.
+    pub rolled_back: u64,
     /// Transactions whose connection was lost with the commit under way.
     pub unknown: u64,
     /// Transactions that failed for good.
@@ -378,6 +380,7 @@ pub struct Done {
 impl Done {
     pub fn add(&mut self, other: &Self) {
         self.acknowledged += other.acknowledged;
+        self.rolled_back += other.rolled_back;
         self.unknown += other.unknown;
         self.failed += other.failed;
         self.retries += other.retries;

@@ -235,6 +235,8 @@ pub struct TypeResult {
     pub name: String,
     /// Transactions that ended well within the load.
     pub done: u64,
+    /// Of `done`, those that undid what they did, by design.
+    pub rolled_back: u64,
     /// Transactions that failed within the load.
     pub failed: u64,
     /// Transactions that failed, those of the drain included.

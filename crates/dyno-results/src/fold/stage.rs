@@ -73,6 +73,7 @@ struct PoolFold {
 struct TypeFold {
     /// The drain left out.
     done: u64,
+    rolled_back: u64,
     failed: u64,
     all: TypeInterval,
 }
@@ -370,6 +371,7 @@ impl TypeFold {
     fn add(&mut self, interval: &TypeInterval, drain: bool) {
         if !drain {
             self.done += interval.done;
+            self.rolled_back += interval.rolled_back;
             self.failed += interval.failed;
         }
         self.all.add(interval);
@@ -379,6 +381,7 @@ impl TypeFold {
         TypeResult {
             name,
             done: self.done,
+            rolled_back: self.rolled_back,
             failed: self.failed,
             failed_with_drain: self.all.failed,
             retries: self.all.retries,

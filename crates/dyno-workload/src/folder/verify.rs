@@ -140,7 +140,7 @@ impl Folder {
                 let found = i128::from(after.rows[table]) - i128::from(before.census.rows[table]);
                 match counted.range(table) {
                     (0, 0) if found == 0 => unchanged.push(name),
-                    range => verdicts.push(rows_verdict(&name, range, found, (done, counted))),
+                    range => verdicts.push(rows_verdict(&name, range, found, done)),
                 }
             }
             verdicts.extend(unchanged_verdict(&unchanged));
@@ -275,14 +275,14 @@ fn rows_verdict(
     table: &str,
     (low, high): (i128, i128),
     found: i128,
-    (done, counted): (Done, &Counted),
+    done: Done,
 ) -> Verdict {
     let mut of_unknown = match done.unknown {
         0 => String::new(),
         unknown => format!(", with {} transactions of unknown outcome", grouped(unknown)),
     };
-    if counted.outcomes.rolled_back > 0 {
-        of_unknown += &format!(", with {} rolled back", grouped(counted.outcomes.rolled_back));
+    if done.rolled_back > 0 {
+        of_unknown += &format!(", with {} rolled back", grouped(done.rolled_back));
     }
     let told =
         format!("{table} should have {} more rows{of_unknown}, and has {}", range(low, high), grouped(found));

@@ -434,7 +434,7 @@ impl ScriptClient {
             self.shared.aborted(self.identity.thread);
             return Ok(Step::DoneAndAbort);
         }
-        Ok(Step::Done)
+        Ok(if self.rolled_back { Step::RolledBack } else { Step::Done })
     }
 }
 

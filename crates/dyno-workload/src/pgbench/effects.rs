@@ -42,8 +42,6 @@ pub struct Outcomes {
     pub answers: u64,
     /// Of these, those that returned another.
     pub wrong_answers: u64,
-    /// Those that their script has undone.
-    pub rolled_back: u64,
 }
 
 impl Outcomes {
@@ -51,7 +49,6 @@ impl Outcomes {
         self.done += other.done;
         self.answers += other.answers;
         self.wrong_answers += other.wrong_answers;
-        self.rolled_back += other.rolled_back;
     }
 }
 
@@ -59,7 +56,6 @@ impl Outcomes {
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(super) struct OutcomeCounts {
-    rolled_back: AtomicU64,
     answers: AtomicU64,
     wrong_answers: AtomicU64,
     effects: Effects,
@@ -77,7 +73,6 @@ impl OutcomeCounts {
             done: 0,
             answers: read(&self.answers),
             wrong_answers: read(&self.wrong_answers),
-            rolled_back: read(&self.rolled_back),
         }
     }
 
@@ -209,9 +204,7 @@ impl ScriptClient {
     /// A transaction of a workload file has ended well.
     pub(super) fn note_end(&mut self) {
         let Some(script) = self.shared.scripts.get(self.script) else { return };
-        if self.rolled_back {
-            self.outcomes.rolled_back.fetch_add(1, Ordering::Relaxed);
-        } else if let Some(rows) = script.returns {
+        if let Some(rows) = script.returns.filter(|_| !self.rolled_back) {
             self.outcomes.answers.fetch_add(1, Ordering::Relaxed);
             if rows != self.returned {
                 self.outcomes.wrong_answers.fetch_add(1, Ordering::Relaxed);

@@ -162,6 +162,7 @@ impl Server {
                 for part in &interval.types {
                     seen.done.add(&Done {
                         acknowledged: part.done,
+                        rolled_back: part.rolled_back,
                         unknown: part.unknown,
                         failed: part.failed,
                         retries: part.retries,

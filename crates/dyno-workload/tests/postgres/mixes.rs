@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::{Engine, Observation};
 use dyno_engine::workload::Workload;
+use dyno_results::event::TypeInterval;
 use dyno_results::spec::{End, StageOrder};
 use dyno_target::connection::Connection;
 use dyno_workload::pgbench::bound::BoundScripts;
@@ -65,12 +66,26 @@ fn load(protocol: Protocol, keying: Duration) -> PgbenchLoad {
     PgbenchLoad::new(scripts, made, options, 1, Arc::default(), silent).unwrap()
 }
 
-fn run(database: &Database, load: &PgbenchLoad, protocol: Protocol, stop: &AtomicBool, end: End) {
+/// Runs it, and returns what was measured of both scripts.
+fn run(
+    database: &Database,
+    load: &PgbenchLoad,
+    protocol: Protocol,
+    stop: &AtomicBool,
+    end: End,
+) -> [TypeInterval; 2] {
     let workload: Arc<dyn Workload> = Arc::new(load.clone());
     let config =
         EngineConfig { protocol, reconnect_timeout: LONG, drain_timeout: LONG, ..EngineConfig::new(2) };
     let mut engine = Engine::start(&database.endpoint("postgres"), &workload, config).unwrap();
-    engine.run_stage(&StageOrder::closed(4, end), stop, &mut |_| ()).unwrap();
+    let mut measured = [TypeInterval::default(), TypeInterval::default()];
+    let mut observe = |observation| {
+        if let Observation::Interval(interval) = observation {
+            interval.types.iter().for_each(|it| measured[usize::from(it.type_index)].add(it));
+        }
+    };
+    engine.run_stage(&StageOrder::closed(4, end), stop, &mut observe).unwrap();
+    measured
 }
 
 #[test]
@@ -114,13 +129,15 @@ fn a_mix_is_dealt_and_says_what_it_has_done() {
     for protocol in [Protocol::Simple, Protocol::Extended, Protocol::Prepared] {
         let load = load(protocol, SHORT);
         let before = rows(&mut connection);
-        run(&database, &load, protocol, &AtomicBool::new(false), End::TransactionsPerClient(40));
+        let [add, ask] =
+            run(&database, &load, protocol, &AtomicBool::new(false), End::TransactionsPerClient(40));
         let made = rows(&mut connection) - before;
         assert_eq!(load.effects(), [EffectCount { acknowledged: made, unknown: 0 }], "{protocol:?}");
         let done: Vec<u64> = load.counts_by_script().iter().map(|counts| counts.done).collect();
-        let Outcomes { answers, wrong_answers, rolled_back, .. } = load.outcomes();
+        let Outcomes { answers, wrong_answers, .. } = load.outcomes();
         assert_eq!((done.as_slice(), answers, wrong_answers), ([120, 40].as_slice(), 40, 40));
-        assert!((10..60).contains(&rolled_back), "{rolled_back}");
+        assert_eq!((add.done, ask.done, ask.rolled_back), (120, 40, 0));
+        assert!((10..60).contains(&add.rolled_back), "{}", add.rolled_back);
     }
 }
 

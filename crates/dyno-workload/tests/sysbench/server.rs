@@ -90,6 +90,7 @@ impl Seen {
             unknown: self.unknown,
             failed: self.failed,
             retries: self.retries,
+            rolled_back: 0,
         }
     }
 }

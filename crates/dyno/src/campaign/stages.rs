@@ -330,6 +330,7 @@ impl<'a> Observer<'a> {
 fn of_type(part: &TypeInterval) -> Done {
     Done {
         acknowledged: part.done,
+        rolled_back: part.rolled_back,
         unknown: part.unknown,
         // What was cancelled may have been done in part, as what failed.
         failed: part.failed + part.cancelled,
