@@ -270,6 +270,8 @@ function stageOf(
         name: plan.workload,
         done,
         rolled_back: 0,
+        share: 1,
+        per_s: tps,
         failed: 0,
         failed_with_drain: 0,
         retries: 0,

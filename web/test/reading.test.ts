@@ -37,6 +37,8 @@ test("a query that goes on is told with what it took in the pass before", () => 
       name: "Q9",
       done: 1,
       rolled_back: 0,
+      share: 1,
+      per_s: 1,
       failed: 0,
       failed_with_drain: 0,
       retries: 0,

@@ -5,6 +5,7 @@
 mod costs;
 mod findings;
 mod ladder;
+mod mix;
 pub(crate) mod passes;
 mod series;
 mod variants;

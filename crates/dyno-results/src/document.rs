@@ -15,8 +15,10 @@ use serde::Serialize;
 pub use self::parts::{
     AnswerCounts, Cell, Passes, QueryRatio, QueryTimes, Quote, Row, SpeedUp, Unit, Variants,
 };
-pub use self::series::{Headline, Limit, Peak, Saturation, SaturationSign, Series};
-pub use self::stage::{Costs, Percentiles, QueryResult, SHORTFALL, StageResult, Totals, TypeResult};
+pub use self::series::{Headline, HeadlineFigure, Limit, Peak, Saturation, SaturationSign, Series};
+pub use self::stage::{
+    Costs, Percentiles, QueryResult, ResponseLimitResult, SHORTFALL, StageResult, Totals, TypeResult,
+};
 pub use crate::estimate::Estimate;
 use crate::event::Event;
 use crate::plan::{Plan, mark_rows_off};

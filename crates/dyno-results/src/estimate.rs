@@ -20,6 +20,13 @@ pub struct Estimate {
 const HALF_WIDTH_KNOWN_MAX: f64 = 0.5;
 
 impl Estimate {
+    /// In a unit so many times as large.
+    #[must_use]
+    pub(crate) fn times(self, factor: f64) -> Self {
+        let half_width = self.half_width.map(|half_width| half_width * factor);
+        Self { mean: self.mean * factor, half_width, ..self }
+    }
+
     /// Without an interval: of the best of several, which is a little too high, and the interval of one says nothing of that.
     pub(crate) fn without_interval(self) -> Self {
         Self { half_width: None, effective_samples: None, ..self }

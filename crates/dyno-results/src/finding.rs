@@ -75,6 +75,7 @@ rules! {
     NoisyHostUnknown "noisy-host-unknown" [Run] [Note]
     PeakNotReached "peak-not-reached" [Run] [Doubt]
     RateNotMet "rate-not-met" [Run] [Doubt]
+    ResponseLimit "response-limit" [Run] [Doubt]
     PoolBound "pool-bound" [Run] [Doubt]
     Unpaired "unpaired" [Run] [Doubt]
     Noisy "noisy" [Run] [Doubt Note]

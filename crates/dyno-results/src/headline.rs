@@ -1,6 +1,6 @@
 //! Which stages stand for a series, and what they come to: one answer for reports, lists and comparisons.
 
-use crate::document::{Estimate, Headline, Percentiles, Series, StageResult};
+use crate::document::{Estimate, Headline, HeadlineFigure, Percentiles, Series, StageResult};
 use crate::event::{Arrival, Stage, StageKind};
 use crate::statistics::repeats;
 
@@ -36,18 +36,7 @@ pub(crate) fn of<'a>(series: &Series, find: impl Fn(u32) -> Option<&'a StageResu
         .into_iter()
         .filter(|result| result.throughput.is_some())
         .collect();
-    let means: Vec<f64> = stages.iter().filter_map(|result| Some(result.throughput?.mean)).collect();
-    let throughput = match stages.as_slice() {
-        [only] => only.throughput?,
-        _ => {
-            let of_repeats = repeats::estimate(&means)?;
-            let longest_s = stages.iter().map(|result| result.seconds).fold(0.0, f64::max);
-            let half_width = of_repeats.half_width.map(|half_width| half_width.max(1.0 / longest_s));
-            Estimate { half_width, ..of_repeats }
-        }
-    };
-    let best = stages.iter().any(|result| is_best_of_several(series, result));
-    let throughput = if best { throughput.without_interval() } else { throughput };
+    let throughput = median(series, &stages, |result| result.throughput, 1.0)?;
     let off = |result: &StageResult| (result.throughput.map_or(0.0, |own| own.mean) - throughput.mean).abs();
     let middle = stages.iter().min_by(|left, right| off(left).total_cmp(&off(right)))?;
     let latencies: Vec<Percentiles> = stages.iter().filter_map(|result| result.latency().copied()).collect();
@@ -55,9 +44,36 @@ pub(crate) fn of<'a>(series: &Series, find: impl Fn(u32) -> Option<&'a StageResu
         stage: middle.stage.id,
         stages: stages.iter().map(|result| result.stage.id).collect(),
         throughput,
+        figure: middle.stage.figure.as_ref().and_then(|figure| {
+            let value = median(series, &stages, |result| result.figure_value, figure.per.seconds())?;
+            let possible_share = figure.at_most.map(|most| value.mean / most);
+            Some(HeadlineFigure { figure: figure.clone(), value, possible_share })
+        }),
         latency: median_of_each(&latencies),
         cpu_taken_share: stages.iter().filter_map(|result| result.cpu_taken_share).reduce(f64::max),
     })
+}
+
+/// A rate of these stages: of the only one its own, of several the median with the interval over them, which is no narrower than one
+/// transaction in the longest. `unit_s` is the unit of time of the rate, seconds.
+fn median(
+    series: &Series,
+    stages: &[&StageResult],
+    rate: impl Fn(&StageResult) -> Option<Estimate>,
+    unit_s: f64,
+) -> Option<Estimate> {
+    let estimate = match stages {
+        [only] => rate(only)?,
+        _ => {
+            let means: Vec<f64> = stages.iter().filter_map(|result| Some(rate(result)?.mean)).collect();
+            let of_repeats = repeats::estimate(&means)?;
+            let longest_s = stages.iter().map(|result| result.seconds).fold(0.0, f64::max);
+            let half_width = of_repeats.half_width.map(|half_width| half_width.max(unit_s / longest_s));
+            Estimate { half_width, ..of_repeats }
+        }
+    };
+    let best = stages.iter().any(|result| is_best_of_several(series, result));
+    Some(if best { estimate.without_interval() } else { estimate })
 }
 
 /// Whether a stage stands for its series because it was the highest of several.

@@ -25,6 +25,7 @@ mod peak_not_reached;
 mod plan_changed;
 mod pool_bound;
 mod rate_not_met;
+mod response_limit;
 mod restarted;
 mod saturated;
 pub(crate) mod settings_changed;
@@ -71,6 +72,7 @@ const JUDGES: &[(When, Judge)] = &[
     (AtTheEnd, noisy_host::judge_unknown),
     (AtTheEnd, peak_not_reached::judge),
     (Always, rate_not_met::judge),
+    (Always, response_limit::judge),
     (Always, pool_bound::judge),
     (AtTheEnd, unpaired::judge),
     (AtTheEnd, noisy::judge),

@@ -64,9 +64,19 @@ fn figure(report: &Report, series: &Series) -> Result<Figure, String> {
     let first = *results.first().ok_or_else(nothing)?;
     no_level(series, first)?;
     known(&headline.throughput)?;
+    let throughput = format::throughput(&headline.throughput);
     Ok(Figure {
-        value: format::throughput(&headline.throughput),
-        how: format!("{}, {}{}", load_words(first), repeated(&results), beside_others(report, series)),
+        value: match &headline.figure {
+            Some(figure) => format!("{}, {throughput}", figure.text()),
+            None => throughput,
+        },
+        how: format!(
+            "{}, {}{}{}",
+            load_words(first),
+            repeated(&results),
+            over_limits(report, series),
+            beside_others(report, series)
+        ),
         stages: headline.stages.clone(),
     })
 }
@@ -123,6 +133,12 @@ fn beside_others(report: &Report, series: &Series) -> String {
         Some(share) => format!(", while others took {} of the processors", format::share(share)),
         None => String::new(),
     }
+}
+
+/// `, with response times over their limits`, where they were.
+fn over_limits(report: &Report, series: &Series) -> &'static str {
+    let is_over = report.findings_of(series).any(|finding| finding.code == Code::ResponseLimit);
+    if is_over { ", with response times over their limits" } else { "" }
 }
 
 /// Of a query set the seconds of a pass.

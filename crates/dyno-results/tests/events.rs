@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use dyno_results::event::{
     Arrival, Check, Code, Cold, Data, Distribution, EarlierTime, Embedded, Event, Fact, FactUnit, FactValue,
-    Facts, Finding, Finished, Hook, HookTime, Host, Interval, LogSyncs, NotDone, Notice, Outcome, Pool,
-    PrepareStep, Queries, QueriesRunning, RunningQuery, Sample, ServerChanged, Setting, SettingFacts,
-    Settings, Severity, Stage, StageFinished, StageKey, StageKind, Stamped, Started, Subject, Table, Target,
-    TargetLost, TypeInterval,
+    Facts, Figure, Finding, Finished, Hook, HookTime, Host, Interval, LogSyncs, NotDone, Notice, Outcome,
+    Per, Pool, PrepareStep, Queries, QueriesRunning, ResponseLimit, RunningQuery, Sample, ServerChanged,
+    Setting, SettingFacts, Settings, Severity, Stage, StageFinished, StageKey, StageKind, Stamped, Started,
+    Subject, Table, Target, TargetLost, TypeInterval,
 };
 use dyno_results::plan::{Plan, PlanNode};
 use dyno_results::spec::RunSpec;
@@ -221,6 +221,13 @@ fn stage(arrival: Arrival) -> Stage {
         only_reads: None,
         generators: 3,
         types: vec![],
+        figure: Some(Figure {
+            about: String::new(),
+            of: String::new(),
+            per: Per::Minute,
+            at_most: Some(1.0),
+        }),
+        response_limits: vec![ResponseLimit { of: String::new(), percentile: 90.0, limit_us: 1.0 }],
     }
 }
 

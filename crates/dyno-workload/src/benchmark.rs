@@ -7,7 +7,7 @@ use std::fmt::{self, Debug};
 use std::sync::Arc;
 
 use dyno_engine::workload::Workload;
-use dyno_results::event::Check;
+use dyno_results::event::{Check, Figure, ResponseLimit};
 use dyno_results::spec::{Protocol, Segment};
 use dyno_target::connection::{Connection, QueryError};
 use dyno_target::inspect;
@@ -180,6 +180,16 @@ pub trait SeriesLoad: Send + Sync {
     /// What must stand beside its figures; `None` where nothing must.
     fn caveat(&self) -> Option<&'static str> {
         None
+    }
+
+    /// What it counts beside transactions; `None` where nothing.
+    fn figure(&self) -> Option<Figure> {
+        None
+    }
+
+    /// The limits of its transactions' response times.
+    fn response_limits(&self) -> Vec<ResponseLimit> {
+        Vec::new()
     }
 
     /// From how many clients on they wait for each other's rows; `None` where they do not.

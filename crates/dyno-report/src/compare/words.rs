@@ -20,7 +20,7 @@ pub(super) fn labels(comparison: &Comparison) -> Vec<&str> {
 pub(super) fn value(row: &FigureRow, cell: &Cell) -> String {
     let Some(value) = cell.value else { return format::UNKNOWN.to_owned() };
     match row.unit {
-        "1/s" => match cell.interval {
+        "1/s" | "1/min" | "1/h" => match cell.interval {
             Some([lowest, highest]) => {
                 let error = format::relative(value, (highest - lowest) / 2.0);
                 format!("{} {error}", format::short(value))

@@ -3,7 +3,7 @@
 use dyno_results::document::{Headline, Percentiles, Report, Series, StageResult};
 use dyno_results::event::{Arrival, Pool};
 
-use super::{costs, ladder, passes};
+use super::{costs, ladder, mix, passes};
 use crate::subject::{self, TargetNames};
 use crate::text::{DOT, Paint, Sheet, pad_end, uncoloured, visible, width};
 use dyno_results::format;
@@ -90,6 +90,9 @@ fn one_name(
             median(headline, std::mem::take(&mut label), columns, sheet);
         });
     }
+    for series in all {
+        names.about(&series.target, sheet, |sheet| mix::table(report, series, sheet));
+    }
     if names.are_several() {
         costs::table(report, names, all, sheet);
     }
@@ -157,7 +160,6 @@ fn hold(stage: &StageResult, label: &str, columns: &HoldColumns, sheet: &mut She
         }
     }
     queries(stage, sheet);
-    types(stage, sheet);
 }
 
 /// What repeats come to, under them: their median, and the interval over them.
@@ -243,26 +245,6 @@ fn queries(stage: &StageResult, sheet: &mut Sheet) {
         row.push_str(&format!("{DOT}{} of writes touched no row", format::share(share)));
     }
     sheet.paragraph("", &row, Paint::faint);
-}
-
-/// Each transaction type by itself, where there is more than one.
-fn types(stage: &StageResult, sheet: &mut Sheet) {
-    if stage.by_type.len() < 2 {
-        return;
-    }
-    let name_width = stage.by_type.iter().map(|kind| width(&visible(&kind.name))).max().unwrap_or(0);
-    for kind in &stage.by_type {
-        let share = kind.done as f64 / stage.totals.done as f64;
-        let latency = kind.response.as_ref().or(kind.service.as_ref());
-        let row = format!(
-            "{}{GAP}{}{GAP}{}",
-            pad_end(&visible(&kind.name), name_width),
-            pad_end(&format::share(share), 5),
-            percentiles(latency)
-        );
-        let row = sheet.paint.faint(&row);
-        sheet.row("", &row);
-    }
 }
 
 /// Of several seconds: a single one may be chance.

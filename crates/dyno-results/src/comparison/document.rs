@@ -152,13 +152,13 @@ pub struct StageReference {
 /// One figure of all sides.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FigureRow {
-    /// `throughput`, `p99`, `wal_bytes`, …
+    /// `throughput`, `figure` (what the workload counts), `p99`, `wal_bytes`, …
     pub key: &'static str,
     /// `latency, p99`.
     pub label: String,
     /// `p99`, where there is little room.
     pub short_label: String,
-    /// `1/s`, `us`, `share`, `bytes`, `operations`, `clients`, `s`; costs are for each transaction, or query.
+    /// `1/s`, `1/min`, `1/h`, `us`, `share`, `bytes`, `operations`, `clients`, `s`; costs are for each transaction, or query.
     pub unit: &'static str,
     /// Which direction a reader wishes for.
     pub better: Better,

@@ -1,6 +1,7 @@
 //! How the rows of a comparison are called, for every output.
 
 use super::document::{Better, Cell, FigureRow};
+use crate::event::Figure;
 
 /// Of what a row's figures were counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +22,12 @@ impl FigureRow {
         let mut row = Self { key, label, short_label, unit, better, verdicts: verdicts(key, unit), cells };
         row.name_cost("transaction", Counted::Own);
         row
+    }
+
+    /// Names what a workload counts.
+    pub(super) fn name_figure(&mut self, figure: &Figure) {
+        self.label = format!("{}, {}", figure.about, figure.per.words());
+        (self.short_label, self.unit) = (figure.about.clone(), figure.per.rate());
     }
 
     /// Names a cost by what it is for, a `transaction` or a `query`, and by what it was counted of.
@@ -77,7 +84,7 @@ fn verdicts(key: &str, unit: &str) -> [&'static str; 2] {
         ("size" | "bytes_per_row", _) => ["smaller", "larger"],
         ("errors", _) => ["fewer", "more"],
         ("server_cpu", _) => ["less", "more"],
-        ("throughput" | "peak_throughput", _) | (_, "s" | "us") => ["faster", "slower"],
+        ("throughput" | "peak_throughput" | "figure", _) | (_, "s" | "us") => ["faster", "slower"],
         _ => ["less", "more"],
     }
 }

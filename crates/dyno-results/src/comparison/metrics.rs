@@ -89,6 +89,8 @@ const fn disk_operations(key: &'static str, figure: Figure) -> ComparedMetric {
 /// What a stage tells, in the order of the table. Costs are for each transaction.
 pub(super) const OF_STAGES: &[ComparedMetric] = &[
     ComparedMetric { resolution: one_transaction, ..plain("throughput", "1/s", Better::Higher, throughput) },
+    // Of what the workload counts, which names it and its unit.
+    ComparedMetric { resolution: one_counted, ..plain("figure", "1/s", Better::Higher, figure) },
     latency("p50", |evidence, stage| percentile(evidence, stage, |all| all.p50_us, |spreads| spreads.p50)),
     latency("p95", |evidence, stage| percentile(evidence, stage, |all| all.p95_us, |spreads| spreads.p95)),
     latency("p99", p99),
@@ -122,6 +124,15 @@ pub(super) const OF_PASSES: &[ComparedMetric] = &[
 /// Each second.
 pub(super) fn one_transaction(stage: &StageResult) -> f64 {
     if stage.seconds > 0.0 { 1.0 / stage.seconds } else { 0.0 }
+}
+
+fn one_counted(stage: &StageResult) -> f64 {
+    one_transaction(stage) * stage.stage.figure.as_ref().map_or(1.0, |figure| figure.per.seconds())
+}
+
+fn figure(_: &Evidence, stage: &StageResult) -> Option<(f64, Option<Spread>)> {
+    let estimate = stage.figure_value?;
+    Some((estimate.mean, Spread::of_estimate(&estimate)))
 }
 
 pub(super) fn throughput(_: &Evidence, stage: &StageResult) -> Option<(f64, Option<Spread>)> {

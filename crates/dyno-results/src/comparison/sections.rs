@@ -9,6 +9,7 @@ use super::metrics::{self, ComparedMetric};
 use super::side::{Figure, Member, Picked, Resolution, Side, headlines, rungs};
 use super::spread::Spread;
 use crate::document::{Series, SpeedUp, StageResult};
+use crate::event::Stage;
 use crate::headline::{Demand, asked, is_best_of_several, strongest};
 use crate::words::distinct;
 
@@ -143,8 +144,9 @@ impl<'a> SharedParts<'a> {
         let mut demands = picks.iter().filter(|picked| !picked.0.is_empty()).map(Picked::demand);
         let first = demands.next().flatten();
         let same_load = first.is_some() && demands.all(|demand| demand == first);
-        let unit =
-            picks.iter().flat_map(Picked::stages).next().map_or("transaction", |(_, it)| it.stage.unit());
+        let told = picks.iter().flat_map(Picked::stages).next().map(|(_, result)| &result.stage);
+        let unit = told.map_or("transaction", Stage::unit);
+        let told_figure = told.and_then(|stage| stage.figure.as_ref());
         let row = |metric: &ComparedMetric| {
             let named = (metric.key, metric.unit, metric.better);
             let mut draft = self.of_picks(named, picks, (metric.figure, metric.resolution));
@@ -154,6 +156,9 @@ impl<'a> SharedParts<'a> {
             draft.primary = kind == SectionKind::Headline && matches!(metric.key, "throughput" | "pass");
             let counted = counted(metric, picks);
             draft.row.name_cost(unit, counted);
+            if let Some(figure) = told_figure.filter(|_| metric.key == "figure") {
+                draft.row.name_figure(figure);
+            }
             if metric.latency && !same_load {
                 draft.contrasts.iter_mut().flatten().for_each(|ratio| ratio.set_aside(Verdict::OtherLoad));
             }

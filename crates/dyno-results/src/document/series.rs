@@ -5,6 +5,8 @@ use serde::Serialize;
 
 use super::{Passes, Percentiles, StageResult};
 use crate::estimate::Estimate;
+use crate::event::Figure;
+use crate::format;
 
 /// The stages of one workload on one target that belong together: a ladder with its peak, and holds.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -51,11 +53,40 @@ pub struct Headline {
     /// Transactions per second. For repeats the median, with the interval over them (`samples` is their number); for the best
     /// of several rungs without an interval.
     pub throughput: Estimate,
+    /// What the workload counts beside transactions; `None` if nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub figure: Option<HeadlineFigure>,
     /// Response time in an open loop or over a pool, otherwise service time; for repeats the median of each percentile.
     /// `None` if nothing ended well.
     pub latency: Option<Percentiles>,
     /// As that of a stage, 0 to 1; of several stages the highest.
     pub cpu_taken_share: Option<f64>,
+}
+
+/// What a workload counts beside transactions.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct HeadlineFigure {
+    #[serde(flatten)]
+    pub figure: Figure,
+    /// How many in its unit of time; of several stages as `throughput`.
+    pub value: Estimate,
+    /// The value divided by `at_most`; `None` without it.
+    pub possible_share: Option<f64>,
+}
+
+impl HeadlineFigure {
+    /// `1,080 new orders a minute ±3.1%`
+    pub fn text(&self) -> String {
+        let Figure { about, per, .. } = &self.figure;
+        let mean = format::long(self.value.mean);
+        format!("{mean} {about} {} {}", per.words(), format::relative_error(&self.value))
+    }
+
+    /// `84% of the possible 1,286`; `None` where nothing limits it.
+    pub fn possible_text(&self) -> Option<String> {
+        let (share, most) = self.possible_share.zip(self.figure.at_most)?;
+        Some(format!("{} of the possible {}", format::share(share), format::long(most)))
+    }
 }
 
 /// The rung from which on more load added no throughput, and what was at its limit there.

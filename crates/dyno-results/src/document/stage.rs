@@ -26,6 +26,9 @@ pub struct StageResult {
     pub complete: bool,
     /// Transactions per second; `None` if nothing was measured.
     pub throughput: Option<Estimate>,
+    /// What the workload counts beside transactions, per its unit of time; `None` if it counts nothing, or nothing was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub figure_value: Option<Estimate>,
     /// The longest time within the load in which no transaction ended well, whole seconds; 0 if there was none. It counts if 10
     /// transactions a second or more ended well in the 10 s before. `None` of a pass, and if no such 10 s are known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -237,6 +240,10 @@ pub struct TypeResult {
     pub done: u64,
     /// Of `done`, those that undid what they did, by design.
     pub rolled_back: u64,
+    /// Of all transactions that ended well within the load, 0 to 1; `None` if there were none.
+    pub share: Option<f64>,
+    /// Transactions per second that ended well within the load; `None` if nothing was measured.
+    pub per_s: Option<f64>,
     /// Transactions that failed within the load.
     pub failed: u64,
     /// Transactions that failed, those of the drain included.
@@ -250,6 +257,29 @@ pub struct TypeResult {
     /// Sent to the first row of the answer, of a query of a set. `None` if none of those that ended well returned any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_row: Option<Percentiles>,
+    /// Limits of its response time; left out if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub response_limits: Vec<ResponseLimitResult>,
+}
+
+impl TypeResult {
+    /// As [`StageResult::latency`].
+    pub fn latency(&self) -> Option<&Percentiles> {
+        self.response.as_ref().or(self.service.as_ref())
+    }
+}
+
+/// A limit of a response time, and what was found.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct ResponseLimitResult {
+    /// Which percentile is limited, 0 to 100.
+    pub percentile: f64,
+    /// The most that it may be, microseconds.
+    pub limit_us: f64,
+    /// What it was, microseconds; `None` if nothing ended well.
+    pub found_us: Option<f64>,
+    /// Whether the limit was kept; `None` if nothing ended well.
+    pub kept: Option<bool>,
 }
 
 /// A latency of the transactions that ended well, from merged histograms of three significant digits; microseconds.

@@ -121,6 +121,74 @@ pub struct Stage {
     pub generators: u32,
     /// The names of the transaction types.
     pub types: Vec<String>,
+    /// What the workload counts beside transactions; `None` if nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub figure: Option<Figure>,
+    /// Limits of response times that the workload sets; left out if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub response_limits: Vec<ResponseLimit>,
+}
+
+/// What a workload counts beside transactions: those of one type that ended well, without those that were rolled back by design.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Figure {
+    /// What is counted, `new orders`.
+    pub about: String,
+    /// The name of the transaction type.
+    pub of: String,
+    /// The unit of time.
+    pub per: Per,
+    /// The most that is possible in the unit of time, because clients wait between transactions; `None` if nothing limits it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<f64>,
+}
+
+/// A unit of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Per {
+    Second,
+    Minute,
+    Hour,
+}
+
+impl Per {
+    pub fn seconds(self) -> f64 {
+        match self {
+            Self::Second => 1.0,
+            Self::Minute => 60.0,
+            Self::Hour => 3600.0,
+        }
+    }
+
+    /// The unit of a rate.
+    pub fn rate(self) -> &'static str {
+        match self {
+            Self::Second => "1/s",
+            Self::Minute => "1/min",
+            Self::Hour => "1/h",
+        }
+    }
+
+    /// `a minute`
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Second => "a second",
+            Self::Minute => "a minute",
+            Self::Hour => "an hour",
+        }
+    }
+}
+
+/// A limit of the response time of a transaction type. Without a schedule it is the service time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ResponseLimit {
+    /// The name of the transaction type.
+    pub of: String,
+    /// Which percentile is limited, 0 to 100.
+    pub percentile: f64,
+    /// The most that it may be, microseconds.
+    pub limit_us: f64,
 }
 
 impl Default for Stage {
@@ -150,6 +218,8 @@ impl Default for Stage {
             only_reads: None,
             generators: 1,
             types: Vec::new(),
+            figure: None,
+            response_limits: Vec::new(),
         }
     }
 }

@@ -50,11 +50,23 @@ struct LoadHead {
 struct StageHead {
     id: u32,
     slices: usize,
+    /// Counts of the workload's figure: as many, or none.
+    #[serde(default, skip_serializing_if = "crate::defaults::is_default")]
+    figure_counts: usize,
     /// The sums of all its intervals, as JSON by itself: of several blocks only the last need be understood.
     sums: String,
     /// Intervals that are in no sum yet, because those of other generators are still to come.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     waiting: Vec<Interval>,
+}
+
+/// What blocks say of a stage.
+#[derive(Default)]
+struct StageParts {
+    sums: String,
+    waiting: Vec<Interval>,
+    slices: Vec<Slice>,
+    figure_counts: Vec<u64>,
 }
 
 /// Counted up wherever a block means something else than before: a test says when.
@@ -96,9 +108,12 @@ impl Fold {
             let slices = &stage.slices()[from..];
             numbers.extend(slices.iter().map(|slice| slice.count as f64));
             numbers.extend(slices.iter().map(|slice| slice.seconds));
+            let figure_counts = stage.figure_counts().get(from..).unwrap_or_default();
+            numbers.extend(figure_counts.iter().map(|count| *count as f64));
             packed.push(StageHead {
                 id: *id,
                 slices: slices.len(),
+                figure_counts: figure_counts.len(),
                 sums: serde_json::to_string(stage.sums())?,
                 waiting: stage.waiting().cloned().collect(),
             });
@@ -109,7 +124,7 @@ impl Fold {
     /// Takes in blocks of a run from its beginning, in their order. All other events up to where they end must have been
     /// taken in before. `None` where they make no sense: then this fold is of no use.
     pub(crate) fn add_blocks<'a>(&mut self, blocks: impl Iterator<Item = &'a [u8]>) -> Option<()> {
-        let mut sums: BTreeMap<u32, (String, Vec<Interval>, Vec<Slice>)> = BTreeMap::new();
+        let mut stages: BTreeMap<u32, StageParts> = BTreeMap::new();
         for block in blocks {
             let (length, rest) = block.split_first_chunk::<4>()?;
             let (head, numbers) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
@@ -122,18 +137,19 @@ impl Fold {
             for stream in head.streams {
                 self.telemetry.unpack(stream, &mut numbers)?;
             }
-            for StageHead { id, slices, sums: of_stage, waiting } in head.stages {
+            for StageHead { id, slices, figure_counts, sums: of_stage, waiting } in head.stages {
                 let (counts, seconds) = (numbers.take(slices)?, numbers.take(slices)?);
-                let known = sums.entry(id).or_default();
-                (known.0, known.1) = (of_stage, waiting);
-                known.2.extend(
+                let known = stages.entry(id).or_default();
+                (known.sums, known.waiting) = (of_stage, waiting);
+                known.slices.extend(
                     counts.zip(seconds).map(|(count, seconds)| Slice { count: count as u64, seconds }),
                 );
+                known.figure_counts.extend(numbers.take(figure_counts)?.map(|count| count as u64));
             }
         }
-        for (id, (text, waiting, slices)) in sums {
-            let sums: Sums = serde_json::from_str(&text).ok()?;
-            self.stages.get_mut(&id)?.restore(sums, &waiting, slices.into_iter());
+        for (id, StageParts { sums, waiting, slices, figure_counts }) in stages {
+            let sums: Sums = serde_json::from_str(&sums).ok()?;
+            self.stages.get_mut(&id)?.restore(sums, &waiting, slices, figure_counts);
         }
         Some(())
     }
@@ -225,7 +241,9 @@ mod tests {
     use super::*;
     use crate::event::{Event, Stamped};
     use crate::event::{Pool, StageKind, TypeInterval};
-    use crate::fixture::{Fixture, FixtureStage, clean_fixture, divided, interval, saturated_ladder};
+    use crate::fixture::{
+        Fixture, FixtureStage, clean_fixture, divided, interval, mix_fixture, saturated_ladder,
+    };
     use crate::fnv1a;
 
     /// A ramp whose host is read, with all its counters.
@@ -290,6 +308,8 @@ mod tests {
         same(&clean_fixture().events);
         same(&divided(&clean_fixture().events));
         same(&ramp().events);
+        same(&mix_fixture(1000.0, 2).events);
+        same(&divided(&mix_fixture(1000.0, 2).events));
     }
 
     /// Where this fails and the fixture is the same, blocks of before would be misread: count [`FORMAT`] up.

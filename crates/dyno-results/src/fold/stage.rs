@@ -8,8 +8,12 @@ use serde::{Deserialize, Serialize};
 use super::seconds::{Second, Seconds};
 use super::sums::{StageLevels, StageSums};
 use crate::defaults::is_default;
-use crate::document::{Estimate, Percentiles, QueryResult, StageResult, Totals, TypeResult};
-use crate::event::{Interval, Pool, Queries, RunningQuery, Stage, StageFinished, StageKind, TypeInterval};
+use crate::document::{
+    Estimate, Percentiles, QueryResult, ResponseLimitResult, StageResult, Totals, TypeResult,
+};
+use crate::event::{
+    Interval, Pool, Queries, ResponseLimit, RunningQuery, Stage, StageFinished, StageKind, TypeInterval,
+};
 use crate::latency::{self, Latency};
 use crate::statistics::throughput::{self, Slice};
 
@@ -25,6 +29,8 @@ pub struct StageFold {
     sums: Sums,
     /// The intervals of the load, the drain left out.
     slices: Vec<Slice>,
+    /// What the workload's figure counts in each of them; empty where it has none.
+    figure_counts: Vec<u64>,
     /// Of all of them together.
     seconds: f64,
     open: Seconds,
@@ -87,6 +93,7 @@ impl StageFold {
             finished: None,
             sums: Sums::default(),
             slices: Vec::new(),
+            figure_counts: Vec::new(),
             seconds: 0.0,
             open: Seconds::default(),
             revision: 0,
@@ -116,9 +123,20 @@ impl StageFold {
         &self.slices
     }
 
+    pub(super) fn figure_counts(&self) -> &[u64] {
+        &self.figure_counts
+    }
+
     /// Puts back what was kept of it: the sums as they were, and the intervals that have come since they last were.
-    pub(super) fn restore(&mut self, sums: Sums, waiting: &[Interval], slices: impl Iterator<Item = Slice>) {
+    pub(super) fn restore(
+        &mut self,
+        sums: Sums,
+        waiting: &[Interval],
+        slices: Vec<Slice>,
+        figure_counts: Vec<u64>,
+    ) {
         self.sums = sums;
+        self.figure_counts.extend(figure_counts);
         waiting.iter().for_each(|interval| drop(self.open.add(self.stage.generators, interval)));
         self.slices.extend(slices);
         self.seconds = self.slices.iter().fold(0.0, |seconds, slice| seconds + slice.seconds);
@@ -145,6 +163,12 @@ impl StageFold {
             let seconds = interval.duration_ns as f64 / 1e9;
             self.slices.push(Slice { count, seconds });
             self.seconds += seconds;
+            if let Some(figure) = &self.stage.figure {
+                let is_counted = |of_type: &&TypeInterval| self.type_name(of_type.type_index) == figure.of;
+                let counts = interval.types.iter().filter(is_counted);
+                self.figure_counts
+                    .push(counts.map(|of_type| of_type.done.saturating_sub(of_type.rolled_back)).sum());
+            }
         } else {
             self.sums.incomplete_seconds += 1;
             self.sums.done_in_incomplete += interval.types.iter().map(|of_type| of_type.done).sum::<u64>();
@@ -187,23 +211,20 @@ impl StageFold {
 
     pub fn result(&self) -> StageResult {
         let times = |of: Times| Percentiles::of(self.merged(of)?.as_ref());
-        let mut throughput = throughput::estimate(&self.slices);
-        if let (StageKind::Ramp, Some(estimate)) = (self.stage.kind, &mut throughput) {
-            // The load itself changes: the mean is a fact, but nothing that an interval could hold.
-            estimate.half_width = None;
-            estimate.effective_samples = None;
-        }
+        let throughput = self.estimate(&self.slices);
         let types = self.sums.types.iter();
+        let of_types = types.map(|(index, of_type)| self.type_result(*index, of_type, throughput));
         let gap = if self.stage.pass { None } else { throughput::longest_gap(&self.slices) };
         StageResult {
             throughput,
+            figure_value: self.figure_value(),
             longest_gap_s: gap.map(|gap| gap.seconds),
             recovery_s: gap.and_then(|gap| gap.recovery_s),
             service: times(|all| &all.service),
             response: times(|all| &all.response),
             lag: times(|all| &all.lag),
             wait: times(|all| &all.wait),
-            by_type: types.map(|(index, of_type)| of_type.result(self.type_name(*index))).collect(),
+            by_type: of_types.collect(),
             ..self.outline()
         }
     }
@@ -224,6 +245,7 @@ impl StageFold {
             seconds: self.finished.as_ref().map_or(seconds, |finished| finished.seconds),
             complete: self.finished.as_ref().is_some_and(|finished| finished.complete),
             throughput: (seconds > 0.0).then_some(mean),
+            figure_value: None,
             longest_gap_s: None,
             recovery_s: None,
             totals: sums.totals,
@@ -257,8 +279,37 @@ impl StageFold {
         }
     }
 
-    fn type_name(&self, index: u16) -> String {
-        self.stage.types.get(usize::from(index)).cloned().unwrap_or_else(|| format!("type {index}"))
+    /// A rate, with its interval where one number can stand for the whole stage.
+    fn estimate(&self, slices: &[Slice]) -> Option<Estimate> {
+        let estimate = throughput::estimate(slices)?;
+        // The load of a ramp changes: the mean is a fact, but nothing that an interval could hold.
+        Some(if self.stage.kind == StageKind::Ramp { estimate.without_interval() } else { estimate })
+    }
+
+    fn figure_value(&self) -> Option<Estimate> {
+        let figure = self.stage.figure.as_ref()?;
+        let counts = self.figure_counts.iter().zip(&self.slices);
+        let slices: Vec<Slice> = counts.map(|(count, slice)| Slice { count: *count, ..*slice }).collect();
+        Some(self.estimate(&slices)?.times(figure.per.seconds()))
+    }
+
+    fn type_result(&self, index: u16, of_type: &TypeFold, throughput: Option<Estimate>) -> TypeResult {
+        let name = self.type_name(index);
+        let all = self.sums.totals.done;
+        let share = (all > 0).then(|| of_type.done as f64 / all as f64);
+        let own = self.stage.response_limits.iter().filter(|limit| limit.of == name);
+        let response_limits = own.map(|limit| of_type.limited(limit)).collect();
+        TypeResult {
+            share,
+            per_s: throughput.map(|throughput| throughput.mean * share.unwrap_or(0.0)),
+            response_limits,
+            ..of_type.result(name.into_owned())
+        }
+    }
+
+    fn type_name(&self, index: u16) -> Cow<'_, str> {
+        let known = self.stage.types.get(usize::from(index));
+        known.map_or_else(|| format!("type {index}").into(), |name| name.as_str().into())
     }
 
     fn done_in_whole_seconds(&self) -> u64 {
@@ -377,17 +428,30 @@ impl TypeFold {
         self.all.add(interval);
     }
 
+    fn limited(&self, limit: &ResponseLimit) -> ResponseLimitResult {
+        let found_us = self.all.latency().percentile_us(limit.percentile);
+        ResponseLimitResult {
+            percentile: limit.percentile,
+            limit_us: limit.limit_us,
+            found_us,
+            kept: found_us.map(|found_us| found_us <= limit.limit_us),
+        }
+    }
+
     fn result(&self, name: String) -> TypeResult {
         TypeResult {
             name,
             done: self.done,
             rolled_back: self.rolled_back,
+            share: None,
+            per_s: None,
             failed: self.failed,
             failed_with_drain: self.all.failed,
             retries: self.all.retries,
             service: Percentiles::of(&self.all.service),
             response: Percentiles::of(&self.all.response),
             first_row: Percentiles::of(&self.all.first_row),
+            response_limits: Vec::new(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What a report says of streams of which the answer is known.
 
+mod mixes;
 mod resources;
 mod shared_connections;
 

@@ -9,6 +9,7 @@ mod no_work;
 mod noisy_host;
 mod of_servers;
 mod plans;
+mod response_limits;
 mod saturated;
 mod several_targets;
 mod sqlite;

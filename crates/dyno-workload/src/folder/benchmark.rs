@@ -87,6 +87,7 @@ impl FolderBenchmark {
         let this = Self { folder, workloads, said, protocol: target.protocol, dialect, syntax, workers };
         let (_, values) = this.fit_sample()?;
         folder.contentions(&values).map_err(wrong)?;
+        folder.figures(&values).map_err(wrong)?;
         this.indexes(&values)?;
         this.works(&values, workers)?;
         Ok(this)
@@ -546,6 +547,7 @@ impl Benchmark for FolderBenchmark {
             sql: sending.dialect,
             defines: defines(self.folder, &self.fit_sample()?.1),
             contention: None,
+            figure: None,
             numbers: Numbers::default(),
             work: Work::default(),
             written: None,
@@ -582,6 +584,7 @@ impl Benchmark for FolderBenchmark {
         let works = self.works(&values, told)?;
         let written = serde_json::to_string(&Recipe { written: true, ..recipe.clone() }).unwrap_or_default();
         let written = folder.is_fresh.then(|| folder.marks.whole(&written));
+        let figures = folder.figures(&values).map_err(wrong)?;
         let (dialect, defines) = (self.dialect, defines(folder, &values));
         // Later ones draw from what the first may have added.
         let first = self.workloads.first();
@@ -591,13 +594,14 @@ impl Benchmark for FolderBenchmark {
             return Err(lacking.into());
         }
         let beside: Arc<[usize]> = Arc::from(self.workloads.as_slice());
-        let load = move |place| FolderLoad {
+        let load = move |place: usize| FolderLoad {
             folder,
             place,
             beside: Arc::clone(&beside),
             dialect,
             defines: defines.clone(),
             contention: contentions[place],
+            figure: figures[place].clone(),
             sql: Some(sql),
             numbers: numbers.clone(),
             work: works[place].clone(),

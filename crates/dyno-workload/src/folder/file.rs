@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use dyno_results::event::Per;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
@@ -201,6 +202,23 @@ pub struct TransactionFile {
     /// A statement that changes nothing: what a variant refuses of it, it cannot do, and its load is not begun
     #[schemars(with = "Option<String>")]
     pub trial: Option<Spanned<String>>,
+    /// How long percentiles of its response time may be
+    #[serde(default)]
+    pub within: WithinFile,
+}
+
+/// Seconds.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct WithinFile {
+    #[schemars(with = "Option<f64>")]
+    pub p50: Option<Spanned<f64>>,
+    #[schemars(with = "Option<f64>")]
+    pub p90: Option<Spanned<f64>>,
+    #[schemars(with = "Option<f64>")]
+    pub p95: Option<Spanned<f64>>,
+    #[schemars(with = "Option<f64>")]
+    pub p99: Option<Spanned<f64>>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -243,6 +261,24 @@ pub struct MixFile {
     /// each transaction
     #[serde(default)]
     pub deal: bool,
+    /// What reports show beside transactions per second
+    pub figure: Option<FigureFile>,
+}
+
+/// Transactions of one kind that ended well, without those that `\rollback` ended, such as new orders per minute.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct FigureFile {
+    /// What is counted, `new orders`
+    pub about: String,
+    /// The transaction
+    #[schemars(with = "String")]
+    pub of: Spanned<String>,
+    pub per: Per,
+    /// The most that is possible in this time, because clients wait: a number, or an expression over the options, which is NULL where
+    /// nothing limits it
+    #[schemars(with = "Option<NumberOrText>")]
+    pub at_most: Option<Spanned<toml::Value>>,
 }
 
 /// What must hold behind a load: one of `none`, `equal` and `unchanged`.

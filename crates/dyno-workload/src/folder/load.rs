@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use dyno_engine::workload::Workload;
+use dyno_results::event::{Figure, ResponseLimit};
 use dyno_results::format::grouped;
 use dyno_target::cause::Cause;
 use dyno_target::connection::Connection;
@@ -43,6 +44,8 @@ pub(super) struct FolderLoad {
     pub defines: BTreeMap<String, String>,
     /// From how many clients on they wait for each other's rows.
     pub contention: Option<Contention>,
+    /// What it counts beside transactions.
+    pub figure: Option<Figure>,
     /// The largest keys, by table, of all loads on the data.
     pub numbers: Numbers,
     /// What is not left to the load that is asked for.
@@ -211,6 +214,15 @@ impl SeriesLoad for FolderLoad {
 
     fn contention(&self) -> Option<Contention> {
         self.contention
+    }
+
+    fn figure(&self) -> Option<Figure> {
+        self.figure.clone()
+    }
+
+    fn response_limits(&self) -> Vec<ResponseLimit> {
+        let parts = self.folder.mixes[self.place].parts.iter();
+        parts.flat_map(|(part, _)| self.folder.transactions[*part].response_limits.clone()).collect()
     }
 
     fn reset(

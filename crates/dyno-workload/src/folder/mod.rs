@@ -173,7 +173,8 @@ impl Folder {
             mixes.push(Pass::compile(pass, &mixes, &files, &options, &mut names, &mut notes));
         }
         for mix in file.mixes.iter().filter(|_| is_whole) {
-            mixes.push(Mix::compile(mix, &mixes, &transactions, &mut notes));
+            let known = (&options, &mut names);
+            mixes.push(Mix::compile(mix, &mixes, &transactions, known, &mut notes));
         }
         let usual = usual(&file, &mixes, is_whole, &mut notes);
         let mut checks: Vec<FolderCheck> = Vec::new();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use dyno_results::format::grouped;
+use dyno_results::format::{grouped, latency_us, long};
 use dyno_target::usual_dialects;
 
 use super::benchmark::{FolderBenchmark, defines, numbers_of};
@@ -40,6 +40,17 @@ pub fn check(name: &str, files: &BTreeMap<String, String>) -> Result<String, Mis
         if let Some(why) = folder.not_compared(place) {
             let _ = writeln!(text, "{workload}: {why}");
         }
+    }
+    for transaction in &folder.transactions {
+        for limit in &transaction.response_limits {
+            let (name, most) = (transaction.name, latency_us(limit.limit_us));
+            let _ = writeln!(text, "{}/{name}: p{} within {most}", folder.name, limit.percentile);
+        }
+    }
+    for (workload, figure) in folder.workloads.iter().zip(folder.figures(&values).map_err(failed)?) {
+        let Some(figure) = figure else { continue };
+        let most = figure.at_most.map(|most| format!(", at most {}", long(most))).unwrap_or_default();
+        let _ = writeln!(text, "{workload}: {} {} of {}{most}", figure.about, figure.per.words(), figure.of);
     }
     let mut options = context(&folder.names, folder.seed, &folder.options, &values);
     let runs_on =

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dyno_results::event::{Figure, ResponseLimit};
 use dyno_target::product::{Dialect, ISOLATION_LEVELS};
 use toml::Spanned;
 
-use super::file::{ContendedFile, MixFile, TransactionFile};
+use super::file::{ContendedFile, FigureFile, MixFile, TransactionFile, WithinFile};
 use super::mistake::{Mistake, Notes};
 use super::options::{Options, inside, text_of};
 use super::passes::Pass;
@@ -49,6 +50,8 @@ pub(super) struct Transaction {
     times: Option<Program>,
     /// What a variant is asked before its load begins.
     pub trial: Option<String>,
+    /// The limits of its response time.
+    pub response_limits: Vec<ResponseLimit>,
 }
 
 /// What rows of a table are counted for.
@@ -75,6 +78,8 @@ pub(super) struct Mix {
     pub is_dealt: bool,
     /// What it is made of in place of transactions.
     pub pass: Option<Pass>,
+    /// What it counts beside transactions, and how many are possible.
+    figure: Option<(Figure, Option<Program>)>,
 }
 
 impl Transaction {
@@ -151,6 +156,7 @@ impl Transaction {
             contended,
             times,
             trial,
+            response_limits: response_limits(name, &file.within, notes),
         }
     }
 
@@ -243,6 +249,23 @@ fn isolation(level: &Spanned<String>, scripts: &[SqlScript], notes: &mut Notes<'
         notes.found.push(Mistake::of_file(script.name(), what));
     }
     found
+}
+
+fn response_limits(name: &str, within: &WithinFile, notes: &mut Notes<'_>) -> Vec<ResponseLimit> {
+    let WithinFile { p50, p90, p95, p99 } = within;
+    let each = [(50.0, p50), (90.0, p90), (95.0, p95), (99.0, p99)];
+    let each = each.into_iter().filter_map(|(percentile, limit)| Some((percentile, limit.as_ref()?)));
+    each.map(|(percentile, limit)| {
+        let seconds = *limit.get_ref();
+        if !(seconds > 0.0 && seconds <= PAUSE_S_MAX) {
+            notes.at(
+                limit.span(),
+                format!("a response time is limited to more than 0 and at most {PAUSE_S_MAX} seconds"),
+            );
+        }
+        ResponseLimit { of: name.to_owned(), percentile, limit_us: seconds * 1e6 }
+    })
+    .collect()
 }
 
 fn pause(seconds: Option<&Spanned<f64>>, notes: &mut Notes<'_>) -> Duration {
@@ -401,13 +424,22 @@ impl Mix {
     }
 
     pub(super) fn new(name: &'static str, series: &'static str) -> Self {
-        Self { name, series, about: String::new(), parts: Vec::new(), is_dealt: false, pass: None }
+        Self {
+            name,
+            series,
+            about: String::new(),
+            parts: Vec::new(),
+            is_dealt: false,
+            pass: None,
+            figure: None,
+        }
     }
 
     pub(super) fn compile(
         file: &MixFile,
         before: &[Self],
         transactions: &[Transaction],
+        (options, names): (&Options, &mut Names),
         notes: &mut Notes<'_>,
     ) -> Self {
         check_name(&file.name, before.iter().map(|other| other.name), notes);
@@ -436,6 +468,32 @@ impl Mix {
             file.weights.iter().map(|(name, weight)| format!("{name} {}", weight.get_ref())).collect();
         let about = file.about.clone().unwrap_or_else(|| format!("mix: {}", shares.join(", ")));
         let name = file.name.get_ref().clone().leak();
-        Self { about, parts, is_dealt: file.deal, ..Self::new(name, name) }
+        let figure = file.figure.as_ref().map(|figure| {
+            let FigureFile { about, of, per, at_most } = figure;
+            if !file.weights.contains_key(of.get_ref()) {
+                let known = file.weights.keys().map(String::as_str);
+                notes.unknown(of.span(), "transaction of the mix", of.get_ref(), known);
+            }
+            let is_option = |slot| options.place(slot).is_some();
+            let program = at_most
+                .as_ref()
+                .and_then(|most| tables::compile(&text_of(most), most.span(), names, notes, is_option));
+            (Figure { about: about.clone(), of: of.get_ref().clone(), per: *per, at_most: None }, program)
+        });
+        Self { about, parts, is_dealt: file.deal, figure, ..Self::new(name, name) }
+    }
+
+    /// What it counts, with these values of the options.
+    pub(super) fn figure(&self, context: &mut RowContext) -> Result<Option<Figure>, String> {
+        let Some((figure, program)) = &self.figure else { return Ok(None) };
+        let wrong = |why: &str| format!("the most of the figure of {}: {why}", self.name);
+        let value = program.as_ref().map(|program| context.evaluate(program, 0, 0)).transpose();
+        let at_most = match value.map_err(|error| wrong(&error.to_string()))? {
+            None | Some(Value::Null) => None,
+            Some(Value::Integer(most @ 1..)) => Some(most as f64),
+            Some(Value::Double(most)) if most > 0.0 && most.is_finite() => Some(most),
+            Some(_) => return Err(wrong("it is no number above 0")),
+        };
+        Ok(Some(Figure { at_most, ..figure.clone() }))
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dyno_results::event::Check;
+use dyno_results::event::{Check, Figure};
 use dyno_results::format::grouped;
 use dyno_results::judge::DATA_UNKNOWN;
 use dyno_target::connection::Connection;
@@ -96,6 +96,12 @@ impl Folder {
             mix.parts.iter().filter_map(|(part, _)| each[*part]).min_by_key(|contention| contention.clients)
         };
         Ok(self.mixes.iter().map(of).collect())
+    }
+
+    /// What each mix counts beside transactions.
+    pub(super) fn figures(&self, values: &Values) -> Result<Vec<Option<Figure>>, String> {
+        let mut context = context(&self.names, self.seed, &self.options, values);
+        self.mixes.iter().map(|mix| mix.figure(&mut context)).collect()
     }
 
     /// How many rows each table must have before a load: those of its recipe, and what loads of before may have changed.
@@ -271,12 +277,7 @@ fn unchanged_verdict(tables: &[String]) -> Option<Verdict> {
     Some(Verdict::new("rows-unchanged", true, "0".to_owned(), "0".to_owned(), told))
 }
 
-fn rows_verdict(
-    table: &str,
-    (low, high): (i128, i128),
-    found: i128,
-    done: Done,
-) -> Verdict {
+fn rows_verdict(table: &str, (low, high): (i128, i128), found: i128, done: Done) -> Verdict {
     let mut of_unknown = match done.unknown {
         0 => String::new(),
         unknown => format!(", with {} transactions of unknown outcome", grouped(unknown)),

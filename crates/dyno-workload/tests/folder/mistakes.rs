@@ -191,6 +191,15 @@ fn mistakes_in_the_file_are_told_with_their_places() {
         ("weights = { read = 9, write = 1 }", "deal = true\nweights = { read = 0, write = 1 }"),
         ("weights = { read = 9, write = 1 }", "deal = true\nweights = { read = 90000, write = 1 }"),
         ("weights = { read = 9, write = 1 }", "deal = 3\nweights = { read = 9, write = 1 }"),
+        // What is counted, and how long it may take.
+        ("weights = {", "figure = { of = \"raed\", about = \"reads\", per = \"minute\" }\nweights = {"),
+        ("weights = {", "figure = { of = \"read\", about = \"reads\", per = \"day\" }\nweights = {"),
+        (
+            "weights = {",
+            "figure = { of = \"read\", about = \"reads\", per = \"hour\", at-most = \":row * 2\" }\nweights = {",
+        ),
+        ("name = \"read\"", "name = \"read\"\nwithin = { p90 = 0 }"),
+        ("name = \"read\"", "name = \"read\"\nwithin = { p80 = 1.0 }"),
         ("name = \"both\"", "name = \"write\""),
         ("none = ", "unchanged = \"SELECT 1\"\nnone = "),
         ("none = \"SELECT 1", "none = \"DELETE"),

@@ -360,6 +360,8 @@ impl<'a> StreamRun<'a> {
             fixed: self.plan.fixed,
             only_reads: Some(self.only_reads),
             types: self.types.clone(),
+            figure: self.load.figure(),
+            response_limits: self.load.response_limits(),
             ..Stage::default()
         };
         let subject = StageSubject { stage, url, pass: self.plan.pass };

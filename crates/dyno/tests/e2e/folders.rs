@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::home::Home;
 use crate::report::Report;
@@ -241,4 +241,95 @@ fn a_workload_that_comes_with_dyno_is_written_out_and_is_ones_own() {
     // Its tables are not those of the one that comes with dyno.
     let refused = home.dyno(&[&["run", "events/join"][..], &load].concat()).expect(1);
     refused.says(&["another workload of dyno has made it"]);
+}
+
+/// A mix of which each fourth order is undone, and whose limits cannot be kept and cannot be missed.
+const MIX: &str = r#"about = "a mix"
+
+[options.slow]
+about = "no more than 1,000 orders an hour are possible"
+default = false
+
+[[tables]]
+name = "buys"
+rows = 10
+key = ["id"]
+columns = [{ name = "id", type = "integer", value = ":row" }]
+
+[[transactions]]
+name = "buy"
+adds = { buys = 1 }
+within = { p50 = 0.000001 }
+
+[[transactions]]
+name = "look"
+within = { p90 = 3600.0, p99 = 3600 }
+
+[[mixes]]
+name = "mix"
+weights = { buy = 8, look = 2 }
+deal = true
+figure = { of = "buy", about = "orders", per = "hour", at-most = "case when :slow then 500 * 2.0 end" }
+"#;
+const BUY: &str = "\\set id next(buys)
+BEGIN;
+INSERT INTO buys (id) VALUES (:id);
+\\if :id % 4 = 0
+\\rollback
+\\endif
+COMMIT;
+";
+
+#[test]
+fn a_mix_tells_what_it_counts_its_limits_and_what_is_undone() {
+    let home = Home::new();
+    fs::create_dir(home.path("shop")).unwrap();
+    let look = "SELECT COUNT(*) FROM buys;";
+    for (file, text) in [("workload.toml", MIX), ("buy.sql", BUY), ("look.sql", look)] {
+        fs::write(home.path("shop").join(file), text).unwrap();
+    }
+    let checked = home.dyno(&["workloads", "check", "./shop"]).expect(0).out;
+    assert!(checked.contains("./shop/look: p90 within 1 h\n"), "{checked}");
+    assert!(checked.contains("./shop/mix: orders an hour of buy\n"), "{checked}");
+    let target = target(&home, "mix.db", "?journal_mode=wal&synchronous=off");
+    let run =
+        ["run", "./shop", "--warm-up", "0s", "--clients", "1", "--transactions", "100", "--target", &target];
+    let report = home.dyno(&[&run[..], &["--json"]].concat()).expect(0).report();
+    report.assert_checks_passed();
+    let stage = report.stage();
+    let [buy, look] = stage["by_type"].as_array().unwrap().as_slice() else { panic!("{stage}") };
+    let counts = |it: &Value| ["done", "rolled_back", "failed"].map(|key| it[key].as_u64().unwrap());
+    assert_eq!((counts(buy), counts(look)), ([80, 20, 0], [20, 0, 0]));
+    assert_eq!((&buy["share"], &look["share"]), (&json!(0.8), &json!(0.2)));
+    let kept = |it: &Value| {
+        let limits = it["response_limits"].as_array().unwrap().iter();
+        limits.map(|limit| (limit["percentile"].clone(), limit["kept"].clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(kept(buy), [(json!(50.0), json!(false))]);
+    assert_eq!(kept(look), [(json!(90.0), json!(true)), (json!(99.0), json!(true))]);
+    let headline = &report.series()[0]["headline"];
+    let figure = &headline["figure"];
+    let per_hour = headline["throughput"]["mean"].as_f64().unwrap() * 3600.0 * 0.6;
+    let mean = figure["value"]["mean"].as_f64().unwrap();
+    assert!((mean / per_hour - 1.0).abs() < 1e-9, "{mean} {per_hour}");
+    assert_eq!((&figure["about"], &figure["possible_share"]), (&json!("orders"), &Value::Null));
+    assert!(report.findings().contains(&"response-limit"), "{:?}", report.findings());
+    // Where something limits it, the share is told; and people see all of it.
+    let limited = home.dyno(&[&run[..], &["--slow", "--json"]].concat()).expect(0).report();
+    let figure = &limited.series()[0]["headline"]["figure"];
+    let mean = figure["value"]["mean"].as_f64().unwrap();
+    assert_eq!(
+        (&figure["at_most"], figure["possible_share"].as_f64()),
+        (&json!(1000.0), Some(mean / 1000.0))
+    );
+    let told = home.dyno(&["report", "last"]).expect(0).out;
+    for words in [
+        " orders an hour ",
+        "% of the possible 1,000",
+        "p90 1 h kept, p99 1 h kept",
+        "rolled back",
+        "p50 1.0 µs not kept",
+    ] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::event::{Event, Severity, StageKind};
-use crate::fixture::{Fixture, FixtureStage, clean_fixture, wobble};
+use crate::fixture::{Fixture, FixtureStage, clean_fixture, mix_fixture, wobble};
 use crate::spec::PhaseSpec;
 
 fn side(name: &str, fixture: &Fixture) -> Side {
@@ -45,6 +45,17 @@ fn run(name: &str, ladder: &[(u32, u64)], hold: (u32, u64), seconds: usize) -> F
 
 fn row<'a>(section: &'a Section, key: &str) -> &'a FigureRow {
     section.rows.iter().find(|row| row.key == key).unwrap()
+}
+
+#[test]
+fn what_the_workload_counts_is_a_row_of_its_own_name_and_unit() {
+    let (a, mut b) = (mix_fixture(1000.0, 3), mix_fixture(1000.0, 3));
+    rename(&mut b, "2026-11-20-2");
+    let comparison = compare(&[side("a", &a), side("b", &b)], 0).unwrap();
+    let figure = row(&comparison.series[0].sections[0], "figure");
+    assert_eq!((figure.label.as_str(), figure.unit), ("new orders, a minute", "1/min"));
+    assert_eq!(figure.short_label, "new orders");
+    assert_eq!(figure.cells.iter().map(|cell| cell.value).collect::<Vec<_>>(), [Some(1740.0); 2]);
 }
 
 #[test]

@@ -1,0 +1,37 @@
+//! What a workload counts, and the transactions of a mix.
+
+use super::*;
+use crate::document::{HeadlineFigure, TypeResult};
+use crate::event::Per;
+use crate::fixture::mix_fixture;
+
+#[test]
+fn a_transaction_has_its_share_and_its_limits() {
+    let report = fold(&mix_fixture(500.0, 1).events);
+    let stage = only_stage(&report);
+    let [order, payment] = stage.by_type.as_slice() else { panic!("{:?}", stage.by_type) };
+    let told = |it: &TypeResult| (it.done, it.rolled_back, it.share, it.per_s);
+    assert_eq!(told(order), (300, 10, Some(0.6), Some(30.0)));
+    assert_eq!(told(payment), (200, 0, Some(0.4), Some(20.0)));
+    let kept = |it: &TypeResult| it.response_limits.iter().map(|limit| limit.kept).collect::<Vec<_>>();
+    assert_eq!((kept(order), kept(payment)), (vec![Some(true)], vec![Some(false)]));
+    let found_us = order.response_limits[0].found_us.unwrap();
+    assert!((found_us - 2000.0).abs() < 2.0, "{found_us}");
+}
+
+#[test]
+fn a_figure_leaves_out_what_was_rolled_back_and_has_the_interval_of_its_seconds() {
+    let figure = |holds| {
+        let report = fold(&mix_fixture(1000.0, holds).events);
+        report.series[0].headline.clone().unwrap().figure.unwrap()
+    };
+    let HeadlineFigure { figure: of, value, possible_share } = figure(1);
+    assert_eq!((of.about.as_str(), of.per), ("new orders", Per::Minute));
+    assert_eq!((value.mean, value.samples, possible_share), (29.0 * 60.0, 10, Some(0.5)));
+    // One more or less in ten seconds is six a minute.
+    assert_eq!(value.half_width, Some(6.0));
+    assert_eq!(figure(1).text(), "1,740 new orders a minute ±0.3%");
+    assert_eq!(figure(1).possible_text().as_deref(), Some("50% of the possible 3,480"));
+    let of_repeats = figure(3);
+    assert_eq!((of_repeats.value.mean, of_repeats.value.samples), (1740.0, 3));
+}
