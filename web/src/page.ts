@@ -22,6 +22,7 @@ import {
 } from "./sections/evidence";
 import { findingsSection, openInPrint, verificationSection } from "./sections/findings";
 import { loadingSection } from "./sections/loading";
+import { mixesSection } from "./sections/mixes";
 import { overlayMasthead, overlayTitle } from "./sections/overlay";
 import { queriesSection, type SpeedUpOf, speedUpInRun } from "./sections/queries";
 import { stagesSection } from "./sections/stages";
@@ -138,6 +139,7 @@ export class ReportPage {
       several ? null : variantsSection(report),
       answers(scene),
       queriesSection(scene, this.#view, this.speedUpOf),
+      mixesSection(scene, this.#view),
       loadingSection(scene),
       this.extra?.(scene) ?? null,
       findingsSection(scene),

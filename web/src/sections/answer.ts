@@ -207,6 +207,7 @@ function answer(scene: Scene, lane: Lane, series: Series): HTMLElement {
 function loadParts(report: Report, series: Series, hold: StageResult | null): Child[] {
   return [
     headline(report, series, hold),
+    workloadFigure(series),
     figures(report, series),
     othersLine(series),
     repeatsLine(report, series),
@@ -305,6 +306,24 @@ function headline(report: Report, series: Series, hold: StageResult | null): Chi
     (hold?.throughput != null || !isSearch(series)) &&
       el("span", { class: "error", title: "half-width of the 95% interval" }, relativeError(estimate)),
     el("span", { class: "how" }, how, !stage.complete && el("strong", {}, " (cut short)")),
+  );
+}
+
+const PER = { second: "a second", minute: "a minute", hour: "an hour" };
+
+/** What the workload counts: `1,080 new orders a minute ±3.1%`, and the share of what is possible. */
+function workloadFigure({ headline }: Series): Child {
+  if (headline?.figure === undefined) return null;
+  const { about, per, value, at_most, possible_share } = headline.figure;
+  return el(
+    "p",
+    { class: "headline counted" },
+    el("span", { class: "figure" }, long(value.mean)),
+    el("span", { class: "unit" }, `${about} ${PER[per]}`),
+    value.half_width !== null &&
+      el("span", { class: "error", title: "half-width of the 95% interval" }, relativeError(value)),
+    possible_share !== null &&
+      el("span", { class: "how" }, `${share(possible_share)} of the possible ${long(at_most)}`),
   );
 }
 

@@ -187,7 +187,7 @@ function typeRows(stage: StageResult, shows: Shows): Row[] {
       "",
       "",
       "",
-      orUnknown(stage.seconds > 0 ? long(type.done / stage.seconds) : null),
+      orUnknown(type.per_s === null ? null : long(type.per_s)),
       "",
       ...percentileCells(
         stage.arrival === "open" || stage.connections !== null ? type.response : type.service,

@@ -6,7 +6,7 @@ import { bytes, count, duration, latency, long, relativeError, share } from "../
 /** Less than this, of bytes or operations of a transaction, is shown as less than this. */
 const LEAST = 0.01;
 
-/** `84,912 TPS ±1.0%`, `90 µs`, `41.5 B`, `0.35 operations`, `8 clients`. */
+/** `84,912 TPS ±1.0%`, `1,740 ±3.1%` of what is named with its unit of time, `90 µs`, `41.5 B`, `0.35 operations`, `8 clients`. */
 export function figureText(
   { key, unit }: Pick<FigureRow, "key" | "unit">,
   { value, interval }: Pick<Cell, "value" | "interval">,
@@ -15,6 +15,9 @@ export function figureText(
   switch (unit) {
     case "1/s":
       return `${long(value)}${key.endsWith("_rate") ? "/s" : " TPS"}${relative(value, interval)}`;
+    case "1/min":
+    case "1/h":
+      return `${long(value)}${relative(value, interval)}`;
     case "us":
       return latency(value);
     case "share":
