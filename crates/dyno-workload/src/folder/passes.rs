@@ -75,7 +75,9 @@ impl Pass {
         let named: Vec<&str> = queries.keys().map(String::as_str).collect();
         let about = file.about.clone().unwrap_or_else(|| format!("read: {}", named.join(", ")));
         let name: &'static str = file.name.get_ref().clone().leak();
-        Mix { about, pass: Some(Self { queries, workers }), ..Mix::new(name, name) }
+        let mut mix = Mix::new(name, name);
+        (mix.about, mix.pass) = (about, Some(Self { queries, workers }));
+        mix
     }
 
     /// The texts of its queries, with these values of the options.

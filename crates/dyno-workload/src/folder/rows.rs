@@ -80,7 +80,7 @@ impl FolderRows {
             return None;
         }
         let value = self.context.evaluate(&column.program, column.seed, 0).ok()?;
-        match column.kind {
+        match column.kind? {
             _ if value == Value::Null => column.null.then_some(Constant::Null),
             Kind::Integer => {
                 let value = self.integer(value).filter(|value| i32::try_from(*value).is_ok())?;
@@ -100,7 +100,9 @@ impl FolderRows {
             let of = self.table.called(number);
             let why = format!("a value of {}.{} of {of}: {why}", self.table.name, column.name);
             let _ = self.failed.set((column.at, why));
-            row.null();
+            if column.kind.is_some() {
+                row.null();
+            }
         }
     }
 

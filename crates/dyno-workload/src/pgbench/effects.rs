@@ -69,11 +69,7 @@ impl OutcomeCounts {
     /// Without how many transactions are done.
     pub(super) fn read(&self) -> Outcomes {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        Outcomes {
-            done: 0,
-            answers: read(&self.answers),
-            wrong_answers: read(&self.wrong_answers),
-        }
+        Outcomes { done: 0, answers: read(&self.answers), wrong_answers: read(&self.wrong_answers) }
     }
 
     pub(super) fn add_effects(&self, sums: &mut Vec<EffectCount>) {
