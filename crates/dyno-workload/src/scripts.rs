@@ -38,6 +38,8 @@ pub struct SqlScript {
     unused: Vec<String>,
     /// What stands for BEGIN.
     begin: Option<String>,
+    /// Rows are locked where it says so by FOR UPDATE.
+    locks_rows: bool,
 }
 
 /// Why a text is no script, or cannot be run as one.
@@ -149,6 +151,7 @@ impl SqlScript {
             defines: values.clone(),
             unused,
             begin: None,
+            locks_rows: true,
         })
     }
 
@@ -166,6 +169,13 @@ impl SqlScript {
                     && begins(sql)
                 {
                     *sql = Sql::plain(begin, protocol);
+                }
+            }
+        }
+        if !self.locks_rows {
+            for command in &mut script.commands {
+                if let Kind::Sql(sql) = &mut command.kind {
+                    sql.lock_no_rows();
                 }
             }
         }
@@ -246,6 +256,11 @@ impl SqlScript {
     /// The same with other words in the place of BEGIN.
     pub(crate) fn begun_by(self, begin: Option<String>) -> Self {
         Self { begin, ..self }
+    }
+
+    /// The same without FOR UPDATE, unless rows are locked.
+    pub(crate) fn locking_rows(self, locks_rows: bool) -> Self {
+        Self { locks_rows, ..self }
     }
 
     /// Whether BEGIN is the first that it sends.

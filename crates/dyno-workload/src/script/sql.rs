@@ -35,11 +35,33 @@ pub struct Gset {
 /// How many parameters a command may have.
 pub(super) const PARAMETERS_MAX: usize = 255;
 
+/// What stands before the last word of a statement, where it is this one.
+fn before_word<'t>(text: &'t [u8], word: &[u8]) -> Option<&'t [u8]> {
+    let text = text.trim_ascii_end();
+    let text = text.strip_suffix(b";").unwrap_or(text).trim_ascii_end();
+    let (before, last) = text.split_at(text.len().checked_sub(word.len())?);
+    let is_word = last.eq_ignore_ascii_case(word) && before.last().is_none_or(u8::is_ascii_whitespace);
+    is_word.then_some(before.trim_ascii_end())
+}
+
 impl Sql {
     /// With the variables that stand for elements of arrays; `None` if there are too many variables for parameters.
     pub(super) fn new(text: &[u8], mode: Protocol, names: &mut Names) -> Option<(Self, Vec<Slot>)> {
         let (pieces, elements) = cut(text, names);
         Some((Self::of_pieces(pieces, mode)?, elements))
+    }
+
+    /// Leaves out FOR UPDATE at the end.
+    pub(crate) fn lock_no_rows(&mut self) {
+        let last = match self.pieces.last_mut() {
+            Some(Operand::Text(last)) => last,
+            Some(_) => return,
+            None => &mut self.text,
+        };
+        let shorter = before_word(last, b"update").and_then(|text| before_word(text, b"for")).map(Box::from);
+        if let Some(shorter) = shorter {
+            *last = shorter;
+        }
     }
 
     /// Of a text without variables.
