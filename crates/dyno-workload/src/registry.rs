@@ -405,7 +405,7 @@ mod tests {
         let of_two = find("select").unwrap_err().to_string();
         assert!(of_two.contains("tpcb/select-only") && of_two.contains("select_random_points"), "{of_two}");
         let of_families = find("tpc").unwrap_err().to_string();
-        assert!(of_families.contains("could be tpcb, tpch;"), "{of_families}");
+        assert!(of_families.contains("could be tpcb, tpch, tpcc;"), "{of_families}");
         assert!(find("update").is_err() && find("s").is_err() && find("sysbench/").is_err());
         let mistyped = find("tpcb/selct-only").unwrap_err().to_string();
         assert!(mistyped.contains("did you mean tpcb/select-only?"), "{mistyped}");

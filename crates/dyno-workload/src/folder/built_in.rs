@@ -20,6 +20,9 @@ type Files = &'static [(&'static str, &'static str)];
 
 const FOLDERS: &[(&str, Files)] = &[
     folder!("tpcb": "workload.toml", "select-only.sql", "simple-update.sql", "tpcb-like.sql"),
+    folder!(
+        "tpcc": "workload.toml", "new_order.sql", "payment.sql", "order_status.sql", "delivery.sql", "stock_level.sql"
+    ),
     folder!("events": "workload.toml", "join.sql", "ingest.sql"),
     folder!("storage": "workload.toml", "top-100.sql", "first-3.sql", "count-by-branch.sql", "point-read.sql", "updates.sql",
         "tpcb.sql"),

@@ -10,3 +10,4 @@ mod orders;
 mod parcels;
 mod rows;
 mod shop;
+mod tpcc;

@@ -23,7 +23,11 @@ use crate::database::{Server, config};
 /// The benchmark of some workloads, by the names that a user types.
 fn benchmark(target: &Target, workload: &str, options: &Value) -> Box<dyn Benchmark> {
     let folder = workload.split('/').nth(1).unwrap();
-    let place = if folder == "web-shop" { "../../docs" } else { "tests/folder" };
+    let place = match folder {
+        "web-shop" => "../../docs",
+        "tpcc" => "../../workloads",
+        _ => "tests/folder",
+    };
     let files = folder::read(&Path::new(place).join(folder)).unwrap();
     folder::register(&format!("./{folder}"), &files).unwrap();
     let options = DataOptions::read(options.as_object().unwrap()).unwrap();

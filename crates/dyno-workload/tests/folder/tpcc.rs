@@ -1,0 +1,199 @@
+//! The workload `tpcc`: its populations are those of the specification, its conditions hold behind loads of several clients, and each
+//! fault is found by the condition that names it.
+
+use std::path::Path;
+
+use dyno_workload::folder;
+
+use crate::shop::{Shop, on_each};
+
+/// A query each, and what it returns of one warehouse: the specification's clauses 1.2 and 4.3.3.1.
+const POPULATIONS: &[(&str, &str)] = &[
+    ("SELECT COUNT(*), MIN(i_id), MAX(i_id) FROM item", "100000|1|100000"),
+    ("SELECT COUNT(*) FROM item WHERE i_price < 1 OR i_price > 100 OR i_im_id < 1 OR i_im_id > 10000", "0"),
+    (
+        "SELECT MIN(LENGTH(i_name)), MAX(LENGTH(i_name)), MIN(LENGTH(i_data)), MAX(LENGTH(i_data)) FROM item",
+        "14|24|26|50",
+    ),
+    (
+        "SELECT CASE WHEN COUNT(*) BETWEEN 9500 AND 10500 THEN 'tenth' END FROM item WHERE i_data LIKE '%ORIGINAL%'",
+        "tenth",
+    ),
+    (
+        "SELECT COUNT(*) FROM warehouse WHERE w_id = 1 AND w_ytd = 300000 AND w_tax BETWEEN 0 AND 0.2 AND w_zip LIKE '____11111'",
+        "1",
+    ),
+    (
+        "SELECT COUNT(*), COUNT(DISTINCT s_i_id), MIN(s_quantity), MAX(s_quantity), SUM(s_ytd + s_order_cnt + s_remote_cnt) FROM stock",
+        "100000|100000|10|100|0",
+    ),
+    (
+        "SELECT MIN(LENGTH(s_dist_01)), MAX(LENGTH(s_dist_10)), MIN(LENGTH(s_data)), MAX(LENGTH(s_data)) FROM stock",
+        "24|24|26|50",
+    ),
+    (
+        "SELECT CASE WHEN COUNT(*) BETWEEN 9500 AND 10500 THEN 'tenth' END FROM stock WHERE s_data LIKE '%ORIGINAL%'",
+        "tenth",
+    ),
+    (
+        "SELECT COUNT(*) FROM district WHERE d_w_id = 1 AND d_id BETWEEN 1 AND 10 AND d_ytd = 30000 AND d_next_o_id = 3001",
+        "10",
+    ),
+    (
+        "SELECT COUNT(*), COUNT(DISTINCT c_last), MIN(c_id), MAX(c_id), MIN(c_middle), MAX(c_middle) FROM customer",
+        "30000|1000|1|3000|OE|OE",
+    ),
+    (
+        "SELECT c_last FROM customer WHERE c_d_id = 4 AND c_id IN (1, 372, 1000) ORDER BY c_id",
+        "BARBARBAR\nPRICALLYOUGHT\nEINGEINGEING",
+    ),
+    (
+        "SELECT MIN(n), MAX(n) FROM (SELECT COUNT(*) AS n FROM customer WHERE c_id <= 1000 GROUP BY c_last) c",
+        "10|10",
+    ),
+    (
+        "SELECT CASE WHEN COUNT(*) BETWEEN 2700 AND 3300 THEN 'tenth' END FROM customer WHERE c_credit = 'BC'",
+        "tenth",
+    ),
+    (
+        "SELECT COUNT(*) FROM customer WHERE c_credit_lim = 50000 AND c_balance = -10 AND c_ytd_payment = 10 AND c_payment_cnt = 1 \
+         AND c_delivery_cnt = 0 AND c_discount BETWEEN 0 AND 0.5 AND LENGTH(c_first) BETWEEN 8 AND 16 AND LENGTH(c_data) BETWEEN 300 AND 500",
+        "30000",
+    ),
+    (
+        "SELECT COUNT(*) FROM history WHERE h_amount = 10 AND h_w_id = h_c_w_id AND h_d_id = h_c_d_id AND LENGTH(h_data) BETWEEN 12 AND 24",
+        "30000",
+    ),
+    ("SELECT MIN(n), MAX(n) FROM (SELECT COUNT(*) AS n FROM orders GROUP BY o_d_id, o_c_id) o", "1|1"),
+    (
+        "SELECT COUNT(*), COUNT(DISTINCT o_c_id), MIN(o_ol_cnt), MAX(o_ol_cnt), MIN(o_all_local) FROM orders",
+        "30000|3000|5|15|1",
+    ),
+    ("SELECT MIN(o_id), MAX(o_id), COUNT(*) FROM orders WHERE o_carrier_id IS NULL", "2101|3000|9000"),
+    ("SELECT CASE WHEN COUNT(*) < 100 THEN 'permuted' END FROM orders WHERE o_c_id = o_id", "permuted"),
+    ("SELECT MIN(no_o_id), MAX(no_o_id), COUNT(*) FROM new_order", "2101|3000|9000"),
+    (
+        "SELECT COUNT(*) FROM order_line JOIN orders ON o_w_id = ol_w_id AND o_d_id = ol_d_id AND o_id = ol_o_id WHERE ol_quantity <> 5 \
+         OR ol_supply_w_id <> 1 OR ol_i_id < 1 OR ol_i_id > 100000 OR ol_number > o_ol_cnt \
+         OR (o_id < 2101 AND (ol_amount <> 0 OR ol_delivery_d IS NULL OR ol_delivery_d <> o_entry_d)) \
+         OR (o_id > 2100 AND (ol_amount < 0.01 OR ol_amount > 9999.99 OR ol_delivery_d IS NOT NULL))",
+        "0",
+    ),
+];
+
+/// What is wrong, how it comes to be, and how it is undone; and the checks that say so.
+const FAULTS: &[(&str, &[&str], &[&str], &str)] = &[
+    (
+        "an order line is deleted",
+        &[
+            "CREATE TABLE kept AS SELECT * FROM order_line WHERE ol_d_id = 3 AND ol_o_id = 5 AND ol_number = 2",
+            "DELETE FROM order_line WHERE ol_d_id = 3 AND ol_o_id = 5 AND ol_number = 2",
+        ],
+        &["INSERT INTO order_line SELECT * FROM kept", "DROP TABLE kept"],
+        "rows-of-order_line 4 6",
+    ),
+    (
+        "all lines of an order are deleted",
+        &[
+            "CREATE TABLE kept AS SELECT * FROM order_line WHERE ol_d_id = 9 AND ol_o_id = 2050",
+            "DELETE FROM order_line WHERE ol_d_id = 9 AND ol_o_id = 2050",
+        ],
+        &["INSERT INTO order_line SELECT * FROM kept", "DROP TABLE kept"],
+        "rows-of-order_line 4 6",
+    ),
+    (
+        "a balance is changed",
+        &["UPDATE customer SET c_balance = c_balance + 1 WHERE c_d_id = 2 AND c_id = 17"],
+        &["UPDATE customer SET c_balance = c_balance - 1 WHERE c_d_id = 2 AND c_id = 17"],
+        "10 12",
+    ),
+    (
+        "a district's counter is off by one",
+        &["UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_id = 10"],
+        &["UPDATE district SET d_next_o_id = d_next_o_id - 1 WHERE d_id = 10"],
+        "2 11",
+    ),
+    (
+        "the commit of a payment is lost",
+        &[
+            "CREATE TABLE kept AS SELECT * FROM history WHERE h_d_id = 1 AND h_c_id = 1 AND h_amount = 10",
+            "DELETE FROM history WHERE h_d_id = 1 AND h_c_id = 1 AND h_amount = 10",
+            "UPDATE warehouse SET w_ytd = w_ytd - 10",
+            "UPDATE district SET d_ytd = d_ytd - 10 WHERE d_id = 1",
+            "UPDATE customer SET c_balance = c_balance + 10, c_ytd_payment = c_ytd_payment - 10 WHERE c_d_id = 1 AND c_id = 1",
+        ],
+        &[
+            "INSERT INTO history SELECT * FROM kept",
+            "DROP TABLE kept",
+            "UPDATE warehouse SET w_ytd = w_ytd + 10",
+            "UPDATE district SET d_ytd = d_ytd + 10 WHERE d_id = 1",
+            "UPDATE customer SET c_balance = c_balance - 10, c_ytd_payment = c_ytd_payment + 10 WHERE c_d_id = 1 AND c_id = 1",
+        ],
+        // The customer has no other.
+        "rows-of-history 10",
+    ),
+    (
+        "a payment is lost in the warehouse alone",
+        &["UPDATE warehouse SET w_ytd = w_ytd - 10"],
+        &["UPDATE warehouse SET w_ytd = w_ytd + 10"],
+        "1 8",
+    ),
+    (
+        "a delivery is half done",
+        &["UPDATE orders SET o_carrier_id = 7 WHERE o_d_id = 5 AND o_id = 3000"],
+        &["UPDATE orders SET o_carrier_id = NULL WHERE o_d_id = 5 AND o_id = 3000"],
+        "5 7 11",
+    ),
+    (
+        "an order in the middle is delivered twice",
+        &[
+            "CREATE TABLE kept AS SELECT * FROM new_order WHERE no_d_id = 6 AND no_o_id = 2900",
+            "DELETE FROM new_order WHERE no_d_id = 6 AND no_o_id = 2900",
+        ],
+        &["INSERT INTO new_order SELECT * FROM kept", "DROP TABLE kept"],
+        "rows-of-new_order 3 5 11",
+    ),
+];
+
+#[test]
+fn rows_are_locked_where_a_transaction_locks_no_more_than_that() {
+    let files = folder::read(Path::new("../../workloads/tpcc")).unwrap();
+    let shown = folder::check("./tpcc", &files).unwrap();
+    let locks = |dialect: &str| {
+        let section = shown.split(&format!("\n\n{dialect}\n")).nth(1).unwrap();
+        section.split("\n\n").next().unwrap().matches("FOR UPDATE").count()
+    };
+    assert_eq!(["postgresql", "mysql", "sqlite"].map(locks), [6, 6, 0], "{shown}");
+    assert!(shown.contains("o_d_id = $2 AND o_id = $3\n"), "{shown}");
+}
+
+/// The names of the checks that failed, of the conditions their numbers.
+fn failed(shop: &Shop, workload: &str, faults: &[&str]) -> String {
+    let failed = shop.failed(workload, faults);
+    let short = |name: &str| match name.split('-').next() {
+        Some(number) if number.parse::<u8>().is_ok() => number.to_owned(),
+        _ => name.to_owned(),
+    };
+    failed.split_whitespace().map(short).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+#[ignore = "slow: a warehouse is loaded into each product"]
+fn populations_are_the_specifications_and_faults_are_found_by_their_conditions() {
+    on_each(|shop| {
+        let name = &shop.name;
+        shop.prepare_of("./tpcc").unwrap();
+        for (query, expected) in POPULATIONS {
+            assert_eq!(shop.text(query), *expected, "{name}: {query}");
+        }
+        // Before and after loads of several clients.
+        for workload in ["stock_level", "order_status", "new_order", "payment", "delivery", "mix"] {
+            assert_eq!(failed(&shop, &format!("./tpcc/{workload}"), &[]), "", "{name}: {workload}");
+        }
+        for (fault, done, undone, expected) in FAULTS {
+            assert_eq!(failed(&shop, "./tpcc/mix", done), *expected, "{name}: {fault}");
+            undone.iter().for_each(|sql| shop.execute(sql));
+        }
+        assert_eq!(failed(&shop, "./tpcc/mix", &[]), "", "{name}");
+    });
+}
