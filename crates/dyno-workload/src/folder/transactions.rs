@@ -311,7 +311,7 @@ fn check(
     }
     for counter in script.counters() {
         let mut counted = tables.iter().filter(|table| table.name == counter).filter_map(Table::number);
-        if counted.all(|number| number.is_identity()) {
+        if counted.all(tables::Column::is_identity) {
             let what = format!(
                 "next({counter}) counts behind the largest key of the table `{counter}`, which there has to be, with a whole number as its \
                  key and no identity"

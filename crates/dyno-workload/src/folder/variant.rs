@@ -223,8 +223,9 @@ fn renamed(text: &str, tables: &[String], beginning: &str) -> String {
     let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
     let mut renamed = String::with_capacity(text.len() + 64);
     for (piece, mut rest) in readable_pieces(text, Syntax::ANY) {
-        while piece == Piece::Code {
-            let Some(at) = rest.find(is_word) else { break };
+        while piece == Piece::Code
+            && let Some(at) = rest.find(is_word)
+        {
             renamed += &rest[..at];
             let length = rest[at..].find(|letter| !is_word(letter)).unwrap_or(rest.len() - at);
             let (word, behind) = rest[at..].split_at(length);

@@ -171,10 +171,16 @@ impl Program {
 
     /// The same with what is known before it runs computed: variables that stay as they are, and arithmetic with numbers.
     pub(crate) fn folded(&self, mut known: impl FnMut(Slot) -> Option<Value>) -> Self {
-        let is_straight = |operation: &Operation| match operation {
-            Operation::Push(_) | Operation::Load(_) | Operation::Addition(Addition::Begin) => true,
-            Operation::Unary(_) | Operation::Binary(_) | Operation::Ternary(_) => true,
-            _ => false,
+        let is_straight = |operation: &Operation| {
+            matches!(
+                operation,
+                Operation::Push(_)
+                    | Operation::Load(_)
+                    | Operation::Addition(Addition::Begin)
+                    | Operation::Unary(_)
+                    | Operation::Binary(_)
+                    | Operation::Ternary(_)
+            )
         };
         // A jump counts the steps that it leaves out.
         if !self.operations.iter().all(is_straight) {
