@@ -29,6 +29,8 @@ pub(crate) struct Table {
     pub engine: String,
     /// As much of a page is filled, in percent, where that is said.
     pub fill_percent: Option<u8>,
+    /// Its texts take all letters, whatever the database is set to.
+    pub all_letters: bool,
     /// What stands behind `CREATE TABLE` where the user says how the table is kept, in the place of all that dyno would write
     /// there; and statements that follow it.
     pub options: String,
@@ -106,7 +108,7 @@ impl Kind {
             Self::Char(length) => format!("CHAR({length})"),
             Self::Varchar(length) => format!("VARCHAR({length})"),
             Self::Text => "TEXT".to_owned(),
-            Self::Timestamp => "TIMESTAMP".to_owned(),
+            Self::Timestamp => dialect.timestamp.to_owned(),
             Self::Date => "DATE".to_owned(),
             Self::Double => "DOUBLE PRECISION".to_owned(),
             Self::Decimal(digits, places) => format!("DECIMAL({digits}, {places})"),
@@ -124,7 +126,8 @@ impl Kind {
             Self::Number | Self::BigNumber | Self::Integer | Self::BigInteger => "int",
             Self::Char(_) | Self::Varchar(_) => "char",
             Self::Text => "text",
-            Self::Timestamp => "timestamp",
+            // `timestamp` and `datetime`.
+            Self::Timestamp => "time",
             Self::Date => "date",
             Self::Double | Self::Decimal(..) => "",
         }
@@ -146,6 +149,7 @@ impl Table {
             part_rows: ROWS_PER_TRANSACTION,
             engine: "InnoDB".to_owned(),
             fill_percent: None,
+            all_letters: false,
             options: String::new(),
             statements: Vec::new(),
         }
@@ -183,10 +187,11 @@ impl Table {
         }
         let engine = dialect.engine(&self.engine);
         let fill = self.fill_percent.map_or_else(String::new, |percent| dialect.fill(percent));
+        let letters = if self.all_letters { dialect.all_letters } else { "" };
         let has_key = matches!(self.key, Some(Key::Primary | Key::Of(_)));
         let keyless = if has_key { "" } else { dialect.keyless_options };
         let options = match self.options.as_str() {
-            "" => format!("{engine}{fill}{}{keyless}", dialect.table_options),
+            "" => format!("{engine}{letters}{fill}{}{keyless}", dialect.table_options),
             said => format!(" {said}"),
         };
         let create = format!("CREATE TABLE {name} ({})", parts.join(", "));

@@ -743,6 +743,7 @@ impl Table {
             rows,
             loaded,
             fill_percent: self.fill_percent,
+            all_letters: true,
             ..dataset::Table::new(self.name.clone(), self.columns_made(dialect.nullable))
         }
     }

@@ -383,6 +383,21 @@ fn a_value_that_a_server_would_change_ends_the_preparation() {
 }
 
 #[test]
+fn all_letters_and_times_of_the_next_century_are_held() {
+    on_each(|guests| {
+        let name = &guests.name;
+        // Only products of MySQL's protocol know these words.
+        let _ = guests.open().execute("ALTER DATABASE CHARACTER SET latin1");
+        guests.prepare_of("./late").unwrap();
+        assert!(guests.find("./late").loads().len() == 1, "{name}: they are known again");
+        let held = "SELECT name FROM guest WHERE id = 7 AND arrives = '2110-06-01 00:00:07'";
+        assert_eq!(guests.text(held), "Zoë 王7", "{name}");
+        let own = "SELECT COUNT(*) FROM guest WHERE name = 'Zoë 王7'";
+        assert_eq!(guests.text(own), "1", "{name}");
+    });
+}
+
+#[test]
 fn a_decimal_of_a_server_is_exact_in_expressions() {
     Server::on_each(|server| {
         let bank = Shop { target: server.target(), name: server.name() };

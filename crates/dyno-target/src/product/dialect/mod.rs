@@ -25,6 +25,11 @@ pub struct Dialect {
     pub auto_increment: AutoIncrement,
     /// Follows the type of a column that may be NULL, with a blank before it; empty where any column may.
     pub nullable: &'static str,
+    /// The type of a time with its date, that has no time zone and holds years to come.
+    pub timestamp: &'static str,
+    /// Behind `CREATE TABLE`, with a blank before it: has its texts take all letters, whatever the database is set to; empty where
+    /// that is not said of a table.
+    pub all_letters: &'static str,
     /// Whether a table that queries scan is better made with its primary key, as nearly everywhere. Elsewhere it costs an index
     /// that no scan uses.
     pub key_for_scans: bool,

@@ -10,8 +10,11 @@ impl Dialect {
         bulk: Bulk::LoadLocal,
         analyze: Analyze::Table,
         auto_increment: AutoIncrement::AutoIncrement,
-        // Where `explicit_defaults_for_timestamp` is off, a timestamp takes the current time in the place of NULL.
+        // Where `explicit_defaults_for_timestamp` is off, a timestamp of others takes the current time in the place of NULL.
         nullable: " NULL",
+        // A TIMESTAMP depends on the session's time zone and ends in 2038.
+        timestamp: "DATETIME",
+        all_letters: " /*! DEFAULT CHARACTER SET = utf8mb4 */",
         // Relatives that have no engines take theirs for a comment.
         engine: " /*! ENGINE = {engine} */",
         stored_as: "ENGINE = {name}",

@@ -11,6 +11,8 @@ impl Dialect {
         analyze: Analyze::Never,
         auto_increment: AutoIncrement::Never,
         nullable: "",
+        timestamp: "TIMESTAMP",
+        all_letters: "",
         key_for_scans: true,
         columnar: false,
         key_order: "",
