@@ -197,6 +197,11 @@ pub trait SeriesLoad: Send + Sync {
         None
     }
 
+    /// How many clients run it where nobody says how many; `None` where a ladder finds that.
+    fn terminals(&self) -> Option<u32> {
+        None
+    }
+
     /// Brings the data into the state in which a load begins; for one that goes on from whatever is there, nothing. `tell` hears of rows that somebody may miss afterwards;
     /// `None` where nobody can.
     ///

@@ -149,7 +149,9 @@ impl FolderBenchmark {
                 [(part, _)] => folder.transactions[*part].times(&mut context)?,
                 _ => None,
             };
-            Ok(Work { pass, times })
+            let parts = mix.parts.iter().map(|(part, _)| folder.transactions[*part].pauses(&mut context));
+            let pauses = parts.collect::<Result<_, _>>()?;
+            Ok(Work { pass, times, terminals: mix.terminals(&mut context)?, pauses })
         };
         folder.mixes.iter().map(work).collect::<Result<_, _>>().map_err(wrong)
     }

@@ -188,12 +188,12 @@ pub struct TransactionFile {
     pub isolation: Option<Spanned<String>>,
     /// Rows that its statements return, together
     pub returns: Option<u64>,
-    /// Seconds that a client waits before it
-    #[schemars(with = "Option<f64>")]
-    pub keying: Option<Spanned<f64>>,
-    /// Seconds that a client waits behind it: the mean of an exponential distribution, of which none is longer than ten times as much
-    #[schemars(with = "Option<f64>")]
-    pub think: Option<Spanned<f64>>,
+    /// Seconds that a client waits before it: a number, or an expression over the options
+    #[schemars(with = "Option<NumberOrText>")]
+    pub keying: Option<Spanned<toml::Value>>,
+    /// The same behind it: the mean of an exponential distribution, of which none is longer than ten times as much
+    #[schemars(with = "Option<NumberOrText>")]
+    pub think: Option<Spanned<toml::Value>>,
     /// Where more clients than a number wait for each other's rows
     pub contended: Option<ContendedFile>,
     /// One client runs it so many times, whatever load is asked for: a number, or an expression over the options
@@ -263,6 +263,9 @@ pub struct MixFile {
     pub deal: bool,
     /// What reports show beside transactions per second
     pub figure: Option<FigureFile>,
+    /// How many clients run it where nobody says how many: a number, or an expression over the options [default: a ladder]
+    #[schemars(with = "Option<NumberOrText>")]
+    pub terminals: Option<Spanned<toml::Value>>,
 }
 
 /// Transactions of one kind that ended well, without those that `\rollback` ended, such as new orders per minute.

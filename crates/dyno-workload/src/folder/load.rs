@@ -48,7 +48,6 @@ pub(super) struct FolderLoad {
     pub figure: Option<Figure>,
     /// The largest keys, by table, of all loads on the data.
     pub numbers: Numbers,
-    /// What is not left to the load that is asked for.
     pub work: Work,
     /// The marks of tables that a load has written to, where that is noted.
     pub written: Option<String>,
@@ -56,12 +55,16 @@ pub(super) struct FolderLoad {
     pub made: Mutex<Vec<PgbenchLoad>>,
 }
 
-/// What one client does, whatever load is asked for.
+/// What follows from the options of how it is run.
 #[derive(Clone, Default)]
 pub(super) struct Work {
     pub pass: Option<PassLoad>,
     /// How often it runs its transaction.
     pub times: Option<u64>,
+    /// How many clients run it where nobody says how many.
+    pub terminals: Option<u32>,
+    /// Of each part.
+    pub pauses: Vec<Pauses>,
 }
 
 impl FolderLoad {
@@ -91,7 +94,7 @@ impl FolderLoad {
         for table in &self.folder.tables {
             defines.insert(last_of(&table.name), self.numbers.last(&table.name).to_string());
         }
-        parts(self.folder, self.place, (self.dialect, self.sql.as_ref()), &defines)
+        parts(self.folder, self.place, (self.dialect, self.sql.as_ref()), &defines, &self.work.pauses)
     }
 }
 
@@ -101,8 +104,9 @@ fn parts(
     place: usize,
     dialect: (&str, Option<&Dialect>),
     defines: &BTreeMap<String, String>,
+    pauses: &[Pauses],
 ) -> Result<Vec<Part>, BenchmarkError> {
-    let part = |(part, weight): &(usize, u32)| {
+    let part = |(place, (part, weight)): (usize, &(usize, u32))| {
         let transaction = &folder.transactions[*part];
         let script = transaction.of_dialect(dialect, &folder.files, defines);
         let script = script.map_err(|error| BenchmarkError::Wrong(Box::new(error)))?;
@@ -111,10 +115,10 @@ fn parts(
             weight: *weight,
             effects: transaction.effects.clone().unwrap_or_default(),
             returns: transaction.returns,
-            pauses: transaction.pauses,
+            pauses: pauses.get(place).copied().unwrap_or_default(),
         })
     };
-    folder.mixes[place].parts.iter().map(part).collect()
+    folder.mixes[place].parts.iter().enumerate().map(part).collect()
 }
 
 /// Why a load cannot begin: it draws from a table that has no row.
@@ -125,7 +129,7 @@ pub(super) fn nothing_to_draw(
     defines: &BTreeMap<String, String>,
     numbers: &Numbers,
 ) -> Option<NotReady> {
-    let parts = parts(folder, place, (dialect, None), defines).unwrap_or_default();
+    let parts = parts(folder, place, (dialect, None), defines, &[]).unwrap_or_default();
     let draws = |table: &&Table| {
         let last = last_of(&table.name);
         numbers.last(&table.name) == 0 && parts.iter().any(|part| !part.script.unused().contains(&last))
@@ -147,7 +151,7 @@ pub(super) fn series(
     work: &Work,
 ) -> Series {
     let pass = work.pass.as_ref().map(|pass| pass.queries);
-    let parts = parts(folder, place, (dialect, None), defines).unwrap_or_default();
+    let parts = parts(folder, place, (dialect, None), defines, &[]).unwrap_or_default();
     let writes = parts.iter().any(|part| part.script.writes());
     Series {
         name: folder.mixes[place].series,
@@ -155,7 +159,7 @@ pub(super) fn series(
         writes,
         pass,
         fixed: pass.or(work.times),
-        pauses: parts.iter().any(|part| part.pauses != Pauses::default()),
+        pauses: work.pauses.iter().any(|pauses| *pauses != Pauses::default()),
     }
 }
 
@@ -214,6 +218,10 @@ impl SeriesLoad for FolderLoad {
 
     fn contention(&self) -> Option<Contention> {
         self.contention
+    }
+
+    fn terminals(&self) -> Option<u32> {
+        self.work.terminals
     }
 
     fn figure(&self) -> Option<Figure> {

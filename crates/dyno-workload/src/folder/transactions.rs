@@ -41,7 +41,8 @@ pub(super) struct Transaction {
     pub returns: Option<u64>,
     /// Its isolation level, where that is not left to the server.
     pub isolation: Option<&'static str>,
-    pub pauses: Pauses,
+    /// The seconds before it, and behind it.
+    pauses: [Option<Program>; 2],
     /// Places of the tables by whose largest key it numbers or draws rows.
     pub numbered: Vec<usize>,
     /// The rows of which each transaction changes one, and why no more clients are of use.
@@ -80,6 +81,8 @@ pub(super) struct Mix {
     pub pass: Option<Pass>,
     /// What it counts beside transactions, and how many are possible.
     figure: Option<(Figure, Option<Program>)>,
+    /// How many clients run it where nobody says how many.
+    terminals: Option<Program>,
 }
 
 impl Transaction {
@@ -119,8 +122,11 @@ impl Transaction {
         };
         let is_numbered = |place: &usize| scripts.iter().any(|script| numbers(script, &tables[*place]));
         let numbered = (0..tables.len()).filter(is_numbered).collect();
-        let pauses =
-            Pauses { keying: pause(file.keying.as_ref(), notes), think: pause(file.think.as_ref(), notes) };
+        let pauses = [&file.keying, &file.think].map(|seconds| {
+            let is_option = |slot| options.place(slot).is_some();
+            let seconds = seconds.as_ref()?;
+            tables::compile(&text_of(seconds), seconds.span(), names, notes, is_option)
+        });
         let contended = file.contended.as_ref().and_then(|ContendedFile { rows, why }| {
             let is_option = |slot| options.place(slot).is_some();
             let program = tables::compile(&text_of(rows), rows.span(), names, notes, is_option)?;
@@ -170,6 +176,25 @@ impl Transaction {
             }
             _ => Err(wrong("they are no whole number from 1 on")),
         }
+    }
+
+    /// How long a client waits before it and behind it.
+    pub(super) fn pauses(&self, context: &mut RowContext) -> Result<Pauses, String> {
+        let mut seconds = |program: &Option<Program>| -> Result<Duration, String> {
+            let Some(program) = program else { return Ok(Duration::ZERO) };
+            let value = context.evaluate(program, 0, 0);
+            let seconds = match value.map_err(|error| format!("a pause of {}: {error}", self.name))? {
+                Value::Integer(seconds) => Some(seconds as f64),
+                Value::Double(seconds) => Some(seconds),
+                Value::Null => Some(0.0),
+                value => context.shown(value).parse().ok(),
+            };
+            let seconds = seconds.filter(|seconds| (0.0..=PAUSE_S_MAX).contains(seconds));
+            let wrong = || format!("a pause of {} is of 0 to {PAUSE_S_MAX} seconds", self.name);
+            seconds.map(Duration::from_secs_f64).ok_or_else(wrong)
+        };
+        let [keying, think] = &self.pauses;
+        Ok(Pauses { keying: seconds(keying)?, think: seconds(think)? })
     }
 
     /// How often one client runs it, where that is not left to the load.
@@ -268,15 +293,6 @@ fn response_limits(name: &str, within: &WithinFile, notes: &mut Notes<'_>) -> Ve
         ResponseLimit { of: name.to_owned(), percentile, limit_us: seconds * 1e6 }
     })
     .collect()
-}
-
-fn pause(seconds: Option<&Spanned<f64>>, notes: &mut Notes<'_>) -> Duration {
-    let Some(seconds) = seconds else { return Duration::ZERO };
-    if !(0.0..=PAUSE_S_MAX).contains(seconds.get_ref()) {
-        notes.at(seconds.span(), format!("a pause is of 0 to {PAUSE_S_MAX} seconds"));
-        return Duration::ZERO;
-    }
-    Duration::from_secs_f64(*seconds.get_ref())
 }
 
 /// The script, if it can be run.
@@ -434,6 +450,7 @@ impl Mix {
             is_dealt: false,
             pass: None,
             figure: None,
+            terminals: None,
         }
     }
 
@@ -482,10 +499,25 @@ impl Mix {
                 .and_then(|most| tables::compile(&text_of(most), most.span(), names, notes, is_option));
             (Figure { about: about.clone(), of: of.get_ref().clone(), per: *per, at_most: None }, program)
         });
-        Self { about, parts, is_dealt: file.deal, figure, ..Self::new(name, name) }
+        let terminals = file.terminals.as_ref().and_then(|terminals| {
+            let is_option = |slot| options.place(slot).is_some();
+            tables::compile(&text_of(terminals), terminals.span(), names, notes, is_option)
+        });
+        Self { about, parts, is_dealt: file.deal, figure, terminals, ..Self::new(name, name) }
     }
 
     /// What it counts, with these values of the options.
+    /// How many clients run it where nobody says how many.
+    pub(super) fn terminals(&self, context: &mut RowContext) -> Result<Option<u32>, String> {
+        let Some(program) = &self.terminals else { return Ok(None) };
+        let wrong = |why: &str| format!("the terminals of {}: {why}", self.name);
+        match context.evaluate(program, 0, 0).map_err(|error| wrong(&error.to_string()))? {
+            Value::Null => Ok(None),
+            Value::Integer(terminals @ 1..) => Ok(Some(u32::try_from(terminals).unwrap_or(u32::MAX))),
+            _ => Err(wrong("they are no whole number from 1 on")),
+        }
+    }
+
     pub(super) fn figure(&self, context: &mut RowContext) -> Result<Option<Figure>, String> {
         let Some((figure, program)) = &self.figure else { return Ok(None) };
         let wrong = |why: &str| format!("the most of the figure of {}: {why}", self.name);

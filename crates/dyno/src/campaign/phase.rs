@@ -316,6 +316,7 @@ impl<'a> StreamRun<'a> {
             cpus: system.server.cpus,
             room: room::of_load(&plan, &mut system.server, prepared as u64)?,
             contention: load.contention(),
+            terminals: load.terminals(),
             connections: stream.connections,
         };
         let planner = StagePlanner::new(course, phase.warm_up, phase.repeat, capacity).with_pass(stream.pass);

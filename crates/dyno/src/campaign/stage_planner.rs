@@ -49,6 +49,8 @@ pub(super) struct Capacity {
     pub(super) cpus: u32,
     pub(super) room: Room,
     pub(super) contention: Option<Contention>,
+    /// The clients of a ladder that nobody chose, where the workload says how many it has.
+    pub(super) terminals: Option<u32>,
     /// Connections that the clients share.
     pub(super) connections: Option<u32>,
 }
@@ -120,7 +122,7 @@ impl<'a> StagePlanner<'a> {
             Course::Ladder { rungs: Rungs::Listed(rungs), step, .. } => (rungs.len() as u32, step, false),
             Course::Ladder { rungs: Rungs::Automatic { factor, max }, step, .. } => {
                 let top = self.top(*max);
-                let rungs = std::iter::successors(Some(1_u32), |clients| {
+                let rungs = std::iter::successors(Some(self.first(*max)), |clients| {
                     (*clients < top).then(|| clients.saturating_mul(*factor).min(top))
                 });
                 (rungs.count() as u32, step, true)
@@ -186,13 +188,17 @@ impl<'a> StagePlanner<'a> {
         last: Option<StageOrder>,
         measured: &[StageSum],
     ) -> Option<u32> {
-        let Some(last) = last else { return Some(1) };
+        let Some(last) = last else { return Some(self.first(max)) };
         if passed(&steps(measured)).is_some() {
             return None;
         }
         let top = self.top(max);
         if last.clients < top {
             return Some(last.clients.saturating_mul(factor).min(top));
+        }
+        if let Some(terminals) = self.capacity.terminals.filter(|terminals| top >= *terminals) {
+            self.remark = Some(format!("the workload has {terminals} terminals, and each is a client"));
+            return None;
         }
         let why = match self.capacity.contention {
             Some(contention) if top < self.within_room(max) => contention.why,
@@ -206,8 +212,16 @@ impl<'a> StagePlanner<'a> {
         self.capacity.room.most().min(max).max(1)
     }
 
+    /// The first clients of an automatic ladder.
+    fn first(&self, max: u32) -> u32 {
+        self.capacity.terminals.map_or(1, |terminals| self.within_room(max.max(terminals)).min(terminals))
+    }
+
     /// The most clients of an automatic ladder.
     fn top(&self, max: u32) -> u32 {
+        if self.capacity.terminals.is_some() {
+            return self.first(max);
+        }
         let least = self.capacity.cpus.saturating_mul(CLIENTS_PER_CPU_MIN);
         let uncontended =
             self.capacity.contention.map_or(u32::MAX, |contention| contention.clients.max(least));

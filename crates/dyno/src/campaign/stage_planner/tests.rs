@@ -10,7 +10,7 @@ use super::*;
 
 fn capacity(clients: Option<u32>) -> Capacity {
     let room = Room { clients, why: "there is room for no more" };
-    Capacity { cpus: 4, room, contention: None, connections: None }
+    Capacity { cpus: 4, room, contention: None, terminals: None, connections: None }
 }
 
 /// What a stage of so much throughput would have brought.
@@ -131,6 +131,23 @@ fn a_pool_that_no_climb_came_up_to_is_told() {
     let ramped = remark(&ramp("1..200", None, false), 100);
     assert!(ramped.contains("is saturated") && ramped.contains("fewer than the 100 connections"), "{ramped}");
     assert_eq!(remark(&ladder(Rungs::Listed(vec![1, 2])), 40), "", "told before the load");
+}
+
+#[test]
+fn terminals_are_the_one_rung_of_a_ladder_that_nobody_chose() {
+    let load = ladder(Rungs::Automatic { factor: 2, max: 1024 });
+    let terminals = Capacity { terminals: Some(100), ..capacity(None) };
+    let mut planner = StagePlanner::new(&load, Duration::ZERO, 1, terminals);
+    assert_eq!(planner.expected().unwrap().steps, 1);
+    assert_eq!(names(&run(&mut planner, peaks_at(1000))), ["100", "h100"]);
+    assert!(planner.take_remark().unwrap().contains("100 terminals"));
+    let few = Capacity { terminals: Some(100), ..capacity(Some(20)) };
+    let mut planner = StagePlanner::new(&load, Duration::ZERO, 1, few);
+    assert_eq!(names(&run(&mut planner, peaks_at(1000))), ["20", "h20"]);
+    assert!(planner.take_remark().unwrap().contains("there is room for no more"));
+    let listed = ladder(Rungs::Listed(vec![32]));
+    let mut planner = StagePlanner::new(&listed, Duration::ZERO, 1, terminals);
+    assert_eq!(names(&run(&mut planner, peaks_at(1000))), ["32", "h32"]);
 }
 
 #[test]
