@@ -156,7 +156,7 @@ fn load_local(
     context.go_on()?;
     // The file's name is any: nobody opens it. Its form is MySQL's own, which no `sql_mode` changes.
     let (name, columns) = (&table.name, table.column_list());
-    let sql = format!("LOAD DATA LOCAL INFILE 'dyno' INTO TABLE {name} ({columns})");
+    let sql = format!("LOAD DATA LOCAL INFILE 'dyno' INTO TABLE {name} CHARACTER SET utf8mb4 ({columns})");
     let mut load = connection.load_local(&sql)?;
     let sent = pieces(rows, |piece, rows| {
         context.go_on()?;

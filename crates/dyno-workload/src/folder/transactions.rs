@@ -125,6 +125,14 @@ impl Transaction {
         let pauses = [&file.keying, &file.think].map(|seconds| {
             let is_option = |slot| options.place(slot).is_some();
             let seconds = seconds.as_ref()?;
+            let number = constant(&text_of(seconds)).and_then(|value| match value {
+                Value::Integer(seconds) => Some(seconds as f64),
+                Value::Double(seconds) => Some(seconds),
+                _ => None,
+            });
+            if number.is_some_and(|seconds| !(0.0..=PAUSE_S_MAX).contains(&seconds)) {
+                notes.at(seconds.span(), format!("a pause is of 0 to {PAUSE_S_MAX} seconds"));
+            }
             tables::compile(&text_of(seconds), seconds.span(), names, notes, is_option)
         });
         let contended = file.contended.as_ref().and_then(|ContendedFile { rows, why }| {
