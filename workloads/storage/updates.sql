@@ -2,9 +2,8 @@
 -- An account each, spread over the table, and none twice.
 \for i 1 100
   \set nth 100 * :turn + :i
-  \set aid[:i] case when :nth <= :updates then permute(:nth - 1, 100000 * :scale) + 1 else 0 end
+  \set aid[:i] case when :nth <= :updates then permute(:nth - 1, 100000 * :scale, 1) + 1 else 0 end
 \endfor
-\set turn :turn + 1
 -- By more than any has before, and no two by the same, so that those with the most are the same in each variant.
 \set more 100000 * :scale
 UPDATE storage_accounts SET abalance = abalance + aid + :more WHERE aid IN
@@ -18,3 +17,5 @@ UPDATE storage_accounts SET abalance = abalance + aid + :more WHERE aid IN
   :aid[71], :aid[72], :aid[73], :aid[74], :aid[75], :aid[76], :aid[77], :aid[78], :aid[79], :aid[80],
   :aid[81], :aid[82], :aid[83], :aid[84], :aid[85], :aid[86], :aid[87], :aid[88], :aid[89], :aid[90],
   :aid[91], :aid[92], :aid[93], :aid[94], :aid[95], :aid[96], :aid[97], :aid[98], :aid[99], :aid[100]);
+-- A further try changes the same.
+\set turn :turn + 1

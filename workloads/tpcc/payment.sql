@@ -24,14 +24,15 @@ SELECT d_name, d_street_1, d_street_2, d_city, d_state, d_zip FROM district WHER
   -- The one in the middle, rounded up.
   \set before (:same - 1) / 2
   SELECT c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit, c_credit_lim,
-      c_discount, c_balance, c_data
+      c_discount, c_balance
     FROM customer WHERE c_w_id = :c_w AND c_d_id = :c_d AND c_last = :last ORDER BY c_first LIMIT 1 OFFSET :before FOR UPDATE \gset
 \else
   SELECT c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit, c_credit_lim,
-      c_discount, c_balance, c_data
+      c_discount, c_balance
     FROM customer WHERE c_w_id = :c_w AND c_d_id = :c_d AND c_id = :c FOR UPDATE \gset
 \endif
 \if :c_credit = 'BC'
+  SELECT c_data FROM customer WHERE c_w_id = :c_w AND c_d_id = :c_d AND c_id = :c_id \gset
   \set data substr(:c_id || ' ' || :c_d || ' ' || :c_w || ' ' || :d || ' ' || :w || ' ' || :amount || ' | ' || :c_data, 1, 500)
   UPDATE customer SET c_balance = c_balance - :amount, c_ytd_payment = c_ytd_payment + :amount, c_payment_cnt = c_payment_cnt + 1, c_data = :data
     WHERE c_w_id = :c_w AND c_d_id = :c_d AND c_id = :c_id;

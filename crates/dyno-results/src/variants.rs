@@ -5,13 +5,18 @@ use crate::document::{Cell, Report, Row, Series, Unit, Variants};
 use crate::event::{Data, QueryFailure, StageKind};
 use crate::plan::Plan;
 
+/// Whether a target of a run has several systems.
+pub(crate) fn are_in(report: &Report) -> bool {
+    let systems = &report.targets;
+    (0..systems.len()).any(|at| systems[..at].iter().any(|other| other.server == systems[at].server))
+}
+
 /// The systems of a run side by side; `None` where no target has several.
 pub(crate) fn of(report: &Report) -> Option<Variants> {
-    let systems = &report.targets;
-    let shares = |at: usize| systems[..at].iter().any(|other| other.server == systems[at].server);
-    if !(0..systems.len()).any(shares) {
+    if !are_in(report) {
         return None;
     }
+    let systems = &report.targets;
     let table = Table { report, systems: systems.iter().map(|system| system.name.as_str()).collect() };
     let mut rows = table.build();
     rows.extend(table.size("size", &report.found));

@@ -319,8 +319,11 @@ impl SqlScript {
     /// Whether anything in it ends a transaction.
     pub(crate) fn ends(&self) -> bool {
         let is_end = |text: &String| {
-            let first = text.split_whitespace().next().unwrap_or_default().trim_end_matches(';');
-            ["commit", "end", "rollback", "abort"].iter().any(|word| first.eq_ignore_ascii_case(word))
+            let mut words = text.split_whitespace();
+            let first = words.next().unwrap_or_default().trim_end_matches(';');
+            // ROLLBACK TO goes back to a savepoint.
+            !words.next().is_some_and(|word| word.eq_ignore_ascii_case("to"))
+                && ["commit", "end", "rollback", "abort"].iter().any(|word| first.eq_ignore_ascii_case(word))
         };
         self.sent().iter().any(is_end)
             || self.commands().iter().any(|command| matches!(command.kind, Kind::Rollback))

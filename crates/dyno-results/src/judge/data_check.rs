@@ -67,7 +67,7 @@ fn judge_check(report: &Report, check: &Check) -> Option<Finding> {
 fn failed_advice(report: &Report, check: &Check) -> String {
     let streams = report.run.resolved.phases.iter().flat_map(|phase| &phase.streams);
     let mut folders = streams.filter_map(|stream| stream.folder.as_ref()).map(|folder| &folder.name);
-    let of_folder = folders.find(|name| check.workload.starts_with(name.as_str()));
+    let of_folder = folders.find(|name| check.workload.rsplit_once('/').is_some_and(|(of, _)| of == **name));
     let (what, anew) = match of_folder {
         Some(name) => (
             format!("nothing else writes to these tables and {name} says what its transactions do"),

@@ -10,6 +10,7 @@ use crate::finding::Facts;
 use crate::format;
 use crate::spec::Time;
 use crate::statistics::saturation::FAILED_SHARE;
+use crate::variants;
 use crate::words::{clause, first_few, list};
 
 /// From this share of failed transactions on, throughput says nothing of what was asked for.
@@ -97,12 +98,16 @@ fn is_in_process(report: &Report, result: &StageResult) -> bool {
     report.targets.iter().any(|target| target.name == result.stage.key.system && target.in_process)
 }
 
+/// Whether the table of variants has a row for what one cannot do of it.
+fn is_in_table(report: &Report, result: &StageResult) -> bool {
+    result.stage.fixed && variants::are_in(report)
+}
+
 fn severity(report: &Report, result: &StageResult) -> Severity {
     let troubles = Troubles::of(report, result);
     let clients = result.stage.clients.max(result.stage.clients_end.unwrap_or(0));
     let lost_share = share(troubles.totals.lost_s, result.seconds * f64::from(clients));
-    // Of the loads of `storage`: its table has a row for what a variant cannot do.
-    let in_table = result.stage.fixed;
+    let in_table = is_in_table(report, result);
     let failed = if in_table { 0 } else { troubles.totals.bad_with_drain() };
     // Without the time of one of its queries a pass has no total.
     let without_total = result.stage.pass && failed + troubles.over_limit > 0;
@@ -147,13 +152,13 @@ struct Troubles<'a> {
 
 impl<'a> Troubles<'a> {
     fn of(report: &Report, result: &'a StageResult) -> Self {
-        let Stage { pass, fixed, key: StageKey { system: ref target, .. }, ref series, .. } = result.stage;
+        let Stage { pass, key: StageKey { system: ref target, .. }, ref series, .. } = result.stage;
         let mut failures =
             report.query_failures.iter().filter(|it| it.target == *target && it.series == *series);
         // Of one that was cut short, what was under way was cancelled too.
         let limit = report.time_limit_within(result).filter(|_| !pass);
         let is_at_limit = result.complete
-            && !fixed
+            && !is_in_table(report, result)
             && if pass { failures.any(|it| it.over_limit) } else { limit.is_some() };
         Self {
             totals: result.totals,

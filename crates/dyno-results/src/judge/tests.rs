@@ -22,7 +22,7 @@ use super::*;
 use crate::document::Percentiles;
 use crate::event::{
     Embedded, Event, Finished, Host, LogSyncs, Outcome, QueryFailure, ServerChange, ServerChanged,
-    SettingsSet, Severity, StageKind, Table,
+    SettingsSet, Severity, StageKind, Table, Target,
 };
 use crate::finding::Facts;
 use crate::fixture::{
@@ -303,6 +303,11 @@ fn fewer_rows_than_clients_that_change_them_are_found() {
     must_be_silent(&of_rows(None), "contention-by-design");
 }
 
+/// Two systems of one target.
+fn variants() -> Vec<Target> {
+    ["heap", "columnar"].map(|name| Target { server: "pg".to_owned(), ..crate::fixture::target(name) }).into()
+}
+
 /// The throughput of what ends where its work does is no figure, and what failed of it has no time.
 #[test]
 fn fixed_work_is_not_judged_as_a_load() {
@@ -329,7 +334,10 @@ fn fixed_work_is_not_judged_as_a_load() {
     hold(&mut report).stage.fixed = true;
     must_be_silent(&report, "noisy");
     must_be_silent(&report, "too-short");
-    must_find(&report, "errors", Severity::Note, &["100 of 131", "; not run: update: no such operation"]);
+    must_find(&report, "errors", Severity::Invalid, &["100 of 131", "; not run: update: no such operation"]);
+    // What a variant cannot do stands in a table.
+    report.targets = variants();
+    must_find(&report, "errors", Severity::Note, &["100 of 131"]);
     hold(&mut report).totals.lost_s = 2.0;
     must_find(&report, "errors", Severity::Invalid, &["broken connections"]);
 }
@@ -359,7 +367,8 @@ fn a_pass_is_in_doubt_where_a_query_did_not_end_well() {
     // The user has stopped it.
     hold(&mut report).complete = false;
     must_be_silent(&report, "errors");
-    // It is in the table of `storage`.
+    // It is in the table of variants.
+    report.targets = variants();
     (hold(&mut report).complete, hold(&mut report).stage.fixed) = (true, true);
     must_be_silent(&report, "errors");
     hold(&mut report).totals.failed_with_drain = 100_000;

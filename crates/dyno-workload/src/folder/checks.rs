@@ -168,6 +168,17 @@ impl FolderCheck {
         ))
     }
 
+    /// Whether it is asked behind some transactions alone.
+    pub(super) fn is_for_some(&self) -> bool {
+        !self.of.is_empty()
+    }
+
+    /// It says nothing where a part of what was to be done was done.
+    pub(super) fn undecided(&self, done: u64, times: u64) -> Verdict {
+        let told = format!("{} of {} transactions were acknowledged", grouped(done), grouped(times));
+        Verdict::undecided(self.name.clone(), told)
+    }
+
     /// What follows from the answers before a load and behind it.
     pub(super) fn judge(&self, before: &Answer, after: &Answer) -> Verdict {
         let name = self.name.clone();

@@ -280,7 +280,7 @@ impl SeriesLoad for FolderLoad {
         limits::lift(connection);
         let mut asked = folder.checks.iter().filter(is_asked);
         asked.try_for_each(|check| check.look(connection, &self.defines))?;
-        let before = Before::take(folder, place, &self.defines, connection)?;
+        let before = Before::take(folder, place, (&self.defines, self.work.times), connection)?;
         let told = before.contradictions(folder, place);
         let verify = move |connection: &mut Connection, target: &str, done, acknowledged: &[Value]| {
             let mut counted = Counted::default();

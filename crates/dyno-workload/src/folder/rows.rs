@@ -276,7 +276,7 @@ mod tests {
         let why = cents("decimal(99999999999999999, 2) * 100").unwrap_err();
         assert!(why.ends_with("99999999999999999.00 is no decimal of so many digits"), "{why}");
         let other = |kind: &str| row(&format!(r#"type = "{kind}", value = "decimal(250, 2)""#)).unwrap();
-        assert_eq!([other("double"), other("integer"), other("text")], ["2.5\n", "2\n", "2.50\n"]);
+        assert_eq!([other("double"), other("integer"), other("text")], ["2.5e0\n", "2\n", "2.50\n"]);
     }
 
     #[test]

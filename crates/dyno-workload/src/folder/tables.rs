@@ -396,7 +396,7 @@ impl Table {
         }
         let first = file.columns.first()?;
         let is_numbered = columns.first().is_some_and(Column::is_integer)
-            && first.value.as_ref().is_none_or(|value| value.get_ref().trim() == ":row");
+            && first.value.as_ref().map_or(first.identity, |value| value.get_ref().trim() == ":row");
         let rows = if parent.is_some() { CHILDREN } else { 1 };
         let row_bytes: usize = columns.iter().map(|column| 8 + 2 * column.width()).sum();
         let row_bytes_max = (rows * row_bytes).min(ROW_BYTES_MAX);
@@ -475,7 +475,8 @@ impl Table {
             return compile(&text_of(rows), rows.span(), names, notes, is_option).map(Size::Rows);
         };
         let reads: Vec<Slot> = columns.iter().flat_map(|column| column.program.reads()).collect();
-        let file = (file.name.get_ref().as_str(), file.children.as_ref()?);
+        let name = file.written.as_ref().unwrap_or(file.name.get_ref());
+        let file = (name.as_str(), file.children.as_ref()?);
         Children::compile(file, parent, &reads, (options, seed), names, notes).map(Size::Children)
     }
 

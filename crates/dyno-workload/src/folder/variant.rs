@@ -194,6 +194,7 @@ impl Variant {
         for table in &mut file.tables {
             table.written = Some(table.name.get_ref().clone());
             name(table.name.get_mut());
+            table.parent.iter_mut().for_each(|parent| name(parent.get_mut()));
             table.foreign_keys.iter_mut().for_each(|key| name(key.table.get_mut()));
         }
         for transaction in &mut file.transactions {
@@ -217,24 +218,31 @@ impl Variant {
     }
 }
 
+/// Whether a line ends with the beginning of `next(TABLE)`.
+fn counts(line: &str) -> bool {
+    let name = line.strip_suffix('(').unwrap_or_default().trim_end();
+    name.get(name.len().saturating_sub(4)..).is_some_and(|name| name.eq_ignore_ascii_case("next"))
+}
+
 /// A text of SQL with other names of tables: words, but for columns behind a point, variables behind a colon that are no
 /// `:TABLE.last`, and what stands in quotes and comments.
 fn renamed(text: &str, tables: &[String], beginning: &str) -> String {
     let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
     let mut renamed = String::with_capacity(text.len() + 64);
+    // Of a command of the script, such as `\set`, what it names are variables.
+    let mut in_command = false;
     for (piece, mut rest) in readable_pieces(text, Syntax::ANY) {
-        while piece == Piece::Code
-            && let Some(at) = rest.find(is_word)
-        {
-            renamed += &rest[..at];
-            let length = rest[at..].find(|letter| !is_word(letter)).unwrap_or(rest.len() - at);
-            let (word, behind) = rest[at..].split_at(length);
-            let line = renamed.rsplit('\n').next().unwrap_or_default();
+        while let Some(at) = rest.find(is_word).filter(|_| piece == Piece::Code) {
+            let (between, from) = rest.split_at(at);
+            renamed += between;
+            in_command = between.ends_with('\\') || in_command && !between.contains('\n');
+            let length = from.find(|letter| !is_word(letter)).unwrap_or(from.len());
+            let (word, behind) = from.split_at(length);
+            let line = renamed.rsplit('\n').next().unwrap_or_default().trim_end();
             let is_other = match renamed.chars().next_back() {
                 Some('.') => true,
                 Some(':') => !behind.starts_with(".last"),
-                // Of a command of the script, such as `\set`, what else it names are variables.
-                _ => line.contains('\\') && !line.ends_with("next("),
+                _ => in_command && !counts(line),
             };
             if !is_other && tables.iter().any(|table| table.eq_ignore_ascii_case(word)) {
                 renamed += beginning;
@@ -242,6 +250,7 @@ fn renamed(text: &str, tables: &[String], beginning: &str) -> String {
             renamed += word;
             rest = behind;
         }
+        in_command &= !rest.contains('\n');
         renamed += rest;
     }
     renamed
@@ -294,6 +303,11 @@ mod tests {
             ("customer.id, 'a customer' -- customer", "a_customer.id, 'a customer' -- customer"),
             ("\\set id next(purchase) + :purchase.last", "\\set id next(a_purchase) + :a_purchase.last"),
             (":customer customer_id customers", ":customer customer_id customers"),
+            (
+                r"SELECT 'a\b' || name FROM customer \; SELECT 1 FROM purchase",
+                r"SELECT 'a\b' || name FROM a_customer \; SELECT 1 FROM a_purchase",
+            ),
+            (r"\set id NEXT( purchase )", r"\set id NEXT( a_purchase )"),
             (
                 "\\set customer 1\nSELECT 1 FROM customer \\gset customer",
                 "\\set customer 1\nSELECT 1 FROM a_customer \\gset customer",

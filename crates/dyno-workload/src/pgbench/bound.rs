@@ -198,7 +198,11 @@ impl ScriptClient {
             Bound::Statement { id, parameters } => {
                 let mut integers = [0; INTEGERS_MAX];
                 // Numbers alone are written quicker, into a message that is there already.
-                match self.variables.integers(parameters, &mut integers).filter(|_| sql.gset.is_none()) {
+                let integers = match &sql.gset {
+                    Some(_) => None,
+                    None => self.variables.integers(parameters, &mut integers),
+                };
+                match integers {
                     Some(integers) => request.execute(*id, integers),
                     None => {
                         let value =

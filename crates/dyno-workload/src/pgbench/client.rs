@@ -17,7 +17,7 @@ use dyno_wire::libpq_text;
 
 use super::debug::tell_value;
 use super::effects::{Commit, OutcomeCounts};
-use super::load::{PgbenchShared, Told};
+use super::load::{PgbenchShared, ThreadCounts, Told};
 use super::mix::Deck;
 use super::row_sink::RowSink;
 use super::sending::{Pipeline, Sent};
@@ -121,7 +121,7 @@ impl ScriptClient {
         identity: ClientIdentity,
         variables: Variables,
         random: Prng,
-        (tallies, outcomes): (Vec<Arc<Tally>>, Arc<OutcomeCounts>),
+        ThreadCounts { tallies, outcomes }: ThreadCounts,
     ) -> Self {
         let prepared = if shared.options.mode == Protocol::Prepared {
             shared.scripts.iter().map(|script| vec![false; script.script.commands.len()]).collect()

@@ -81,7 +81,12 @@ impl OutcomeCounts {
 
 /// Rows that were added and removed, by [`Effect::count`].
 #[derive(Debug, Default)]
-struct Effects(Vec<[AtomicI64; 2]>);
+struct Effects(Vec<Pair>);
+
+/// Of one table acknowledged rows, and those of unknown outcome.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Pair([AtomicI64; 2]);
 
 impl Effects {
     fn new<'e>(effects: impl Iterator<Item = &'e Effect>) -> Self {
@@ -90,7 +95,7 @@ impl Effects {
     }
 
     fn counts(&self) -> Vec<EffectCount> {
-        let read = |[acknowledged, unknown]: &[AtomicI64; 2]| EffectCount {
+        let read = |Pair([acknowledged, unknown]): &Pair| EffectCount {
             acknowledged: acknowledged.load(Ordering::Relaxed),
             unknown: unknown.load(Ordering::Relaxed),
         };
@@ -159,7 +164,7 @@ impl Commit {
         if let Some(place) = place {
             for (effect, rows) in of.iter().zip(&self.rows) {
                 if let Some(count) = counts.0.get(effect.count) {
-                    count[place].fetch_add(*rows, Ordering::Relaxed);
+                    count.0[place].fetch_add(*rows, Ordering::Relaxed);
                 }
             }
         }

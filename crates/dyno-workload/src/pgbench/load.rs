@@ -143,9 +143,16 @@ pub(super) struct Told {
 #[repr(align(128))]
 struct ThreadShare {
     state: Mutex<ThreadState>,
-    /// By script, made with the first client of the thread: a driver may have thousands of threads, and a script thousands of commands.
-    tallies: OnceLock<Vec<Arc<Tally>>>,
-    outcomes: Arc<OutcomeCounts>,
+    /// Made with the first client of the thread: a driver may have thousands of threads, and a script thousands of commands.
+    counts: OnceLock<ThreadCounts>,
+}
+
+/// What the clients of one thread count.
+#[derive(Clone)]
+pub(super) struct ThreadCounts {
+    /// By script.
+    pub(super) tallies: Vec<Arc<Tally>>,
+    pub(super) outcomes: Arc<OutcomeCounts>,
 }
 
 struct ThreadState {
@@ -184,9 +191,7 @@ impl PgbenchLoad {
         // A variable of the user's with such a name stays what it is.
         let is_set = |slot: Slot| {
             let commands = scripts.iter().flat_map(|script| &script.script.commands);
-            commands
-                .into_iter()
-                .any(|command| matches!(&command.kind, Kind::Set { slot: set, .. } if *set == slot))
+            commands.into_iter().any(|command| sets(&command.kind) == Some(slot))
                 || options.defines.iter().any(|(name, _)| names.find(name) == Some(slot))
         };
         let [returned, affected, clients_slot] =
@@ -203,8 +208,7 @@ impl PgbenchLoad {
                         throttle_random: streams.throttle,
                         log,
                     }),
-                    tallies: OnceLock::new(),
-                    outcomes: Arc::new(OutcomeCounts::new(scripts.iter().flat_map(|it| &it.effects))),
+                    counts: OnceLock::new(),
                 })
             })
             .collect::<Result<_, LogError>>()?;
@@ -232,7 +236,9 @@ impl PgbenchLoad {
     pub fn counts_by_script(&self) -> Vec<Counts> {
         let mut scripts = vec![Counts::default(); self.0.scripts.len()];
         for thread in &self.0.threads {
-            for (sum, tally) in scripts.iter_mut().zip(thread.tallies.get().into_iter().flatten()) {
+            for (sum, tally) in
+                scripts.iter_mut().zip(thread.counts.get().into_iter().flat_map(|counts| &counts.tallies))
+            {
                 sum.merge(&tally.read());
             }
         }
@@ -249,14 +255,14 @@ impl PgbenchLoad {
     /// What transactions have done to the numbers of rows, by [`Effect::count`].
     pub fn effects(&self) -> Vec<EffectCount> {
         let mut sums = Vec::new();
-        self.0.threads.iter().for_each(|thread| thread.outcomes.add_effects(&mut sums));
+        self.0.outcomes().for_each(|outcomes| outcomes.add_effects(&mut sums));
         sums
     }
 
     /// What transactions came to that have ended well, beside that.
     pub fn outcomes(&self) -> Outcomes {
         let mut sum = Outcomes { done: self.counts().done, ..Outcomes::default() };
-        self.0.threads.iter().for_each(|thread| sum.add(&thread.outcomes.read()));
+        self.0.outcomes().for_each(|outcomes| sum.add(&outcomes.read()));
         sum
     }
 
@@ -312,14 +318,13 @@ fn statement_names(scripts: &[WeightedScript], mode: Protocol) -> Vec<Vec<Box<st
 fn fold(scripts: &mut [WeightedScript], variables: &Variables, names: &Names) {
     let commands = || scripts.iter().flat_map(|script| &script.script.commands);
     // Which variables the columns of an answer set is known when it comes.
-    if commands().any(|command| matches!(&command.kind, Kind::Sql(Sql { gset: Some(_), .. }))) {
-        return;
-    }
+    let is_gset = |command: &Command| matches!(&command.kind, Kind::Sql(Sql { gset: Some(_), .. }));
+    let has_gset = commands().any(is_gset);
     let set: BTreeSet<Slot> = commands().filter_map(|command| sets(&command.kind)).collect();
     // What is spelled is read when it is first needed.
     let mut variables = variables.clone();
     let mut known = |slot: Slot| match variables.value(slot, names) {
-        Ok(value @ Value::Integer(_)) if !set.contains(&slot) => Some(value),
+        Ok(value @ Value::Integer(_)) if !has_gset && !set.contains(&slot) => Some(value),
         _ => None,
     };
     for command in scripts.iter_mut().flat_map(|script| &mut script.script.commands) {
@@ -352,6 +357,10 @@ fn initial_variables(options: &LoadOptions, names: &mut Names, scale: i64, seeds
 }
 
 impl PgbenchShared {
+    fn outcomes(&self) -> impl Iterator<Item = &OutcomeCounts> {
+        self.threads.iter().filter_map(|thread| thread.counts.get()).map(|counts| &*counts.outcomes)
+    }
+
     /// `\gset` or `\aset` of an SQL command.
     pub(super) fn gset(&self, script: usize, command: usize) -> Option<&Gset> {
         match &self.scripts.get(script)?.script.commands.get(command)?.kind {
@@ -427,14 +436,13 @@ impl Workload for PgbenchLoad {
         let further = || (u64::from(identity.id) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let random = shared.clients.get(identity.id as usize).copied();
         let random = random.unwrap_or_else(|| Prng::seed(shared.options.random_seed ^ further()));
-        let tallies = shared.threads.get(identity.thread as usize);
         let tally = |script: &WeightedScript| Arc::new(Tally::new(script.script.commands.len()));
-        let made = |share: &ThreadShare| {
-            share.tallies.get_or_init(|| shared.scripts.iter().map(tally).collect()).clone()
+        let made = || ThreadCounts {
+            tallies: shared.scripts.iter().map(tally).collect(),
+            outcomes: Arc::new(OutcomeCounts::new(shared.scripts.iter().flat_map(|it| &it.effects))),
         };
-        let outcomes = tallies.or(shared.threads.first()).map(|share| Arc::clone(&share.outcomes));
-        let tallies = tallies.map(made).unwrap_or_default();
-        let outcomes = outcomes.unwrap_or_default();
-        Box::new(ScriptClient::new(Arc::clone(shared), identity, variables, random, (tallies, outcomes)))
+        let share = shared.threads.get(identity.thread as usize);
+        let counts = share.map_or_else(made, |share| share.counts.get_or_init(made).clone());
+        Box::new(ScriptClient::new(Arc::clone(shared), identity, variables, random, counts))
     }
 }

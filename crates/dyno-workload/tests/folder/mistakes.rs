@@ -327,7 +327,7 @@ fn mistakes_in_scripts_are_told_with_their_lines() {
         "SELECT 1;\n\\endfor\n",
         "\\for i 1 1000\n\\for j 1 1000\nSELECT :i, :j;\n\\endfor\n\\endfor\n",
         "\\set x 1\nBEGIN;\nSELECT :x;\n",
-        "SELECT 1;\n\\set x :rows / 0\nSELECT :x;\n",
+        "SELECT 1;\n\\set x random(1, :rows) / 0\nSELECT :x;\n",
     ];
     let mut text = String::new();
     for script in scripts.into_iter().chain([&*"SELECT 1;\n".repeat(1001)]) {

@@ -110,9 +110,9 @@ fn a_name_is_a_scenario_or_a_workload() {
     assert_eq!((workload("tpcb"), workload("sys")), ("tpcb".to_owned(), "sysbench".to_owned()));
     assert!(find("quick").unwrap().quick && find("la").is_ok());
     assert!(refused("select").contains("tpcb/select-only"));
-    // A scenario is named tpcb, and none tpch; the workloads of both begin so.
-    assert!(refused("tpc").contains("could be tpcb, tpch;"), "{}", refused("tpc"));
-    assert!(refused("s").contains("sysbench, storage"), "{}", refused("s"));
+    // A scenario is named tpcb, and none tpch or tpcc; the workloads of all begin so.
+    assert!(refused("tpc").contains("could be tpcb, tpch, tpcc;"), "{}", refused("tpc"));
+    assert!(refused("s").contains("sysbench, tpcc/stock_level, storage"), "{}", refused("s"));
     assert!(refused("quikc").contains("neither a scenario nor a workload"));
     assert!(refused("oltp_raed_only").contains("did you mean sysbench/oltp_read_only?"));
     assert!(refused("oltp_read_only -w tpcb").contains("each name a workload"));

@@ -288,6 +288,16 @@ columns = [
   { name = "amount", type = "integer", value = "random(1, 100)" },
 ]
 
+[[tables]]
+name = "toy"
+parent = "child"
+children = "random(0, 2)"
+key = ["child_id", "number"]
+columns = [
+  { name = "child_id", type = "integer", value = ":parent.id" },
+  { name = "number", type = "integer", value = ":child" },
+]
+
 [[transactions]]
 name = "add"
 adds = { child = 1 }
@@ -335,6 +345,8 @@ fn a_folder_of_ones_own_is_kept_in_several_ways() {
     assert_eq!(asked("SELECT count(*) FROM pg_constraint WHERE conrelid::regclass::text LIKE 'bare%'"), "0");
     assert_eq!(asked("SELECT count(*) FROM pg_constraint WHERE conrelid = 'plain_child'::regclass"), "2");
     assert_eq!(asked("SELECT count(*) FROM indexed_child"), "6100");
+    let toys = |variant: &str| asked(&format!("SELECT count(*), sum(child_id) FROM {variant}_toy"));
+    assert_eq!([toys("bare"), toys("indexed")], [toys("plain"), toys("plain")]);
     let differs = |it: &Value| {
         it["passes"]["queries"].as_array().is_some_and(|all| all.iter().any(|it| !it["differs"].is_null()))
     };

@@ -238,7 +238,12 @@ impl Program {
         };
         let is_zero = |operation: &Operation| *operation == Operation::Push(Value::Integer(0));
         let is_straight = !self.operations.iter().any(Operation::may_jump);
-        is_straight && self.operations.windows(2).any(|pair| is_zero(&pair[0]) && divides(&pair[1]))
+        // Of other numbers there is a quotient by 0.
+        let is_integer = |operation: &Operation| {
+            matches!(operation, Operation::Push(Value::Integer(_)) | Operation::Binary(Binary::Integer(_)))
+        };
+        let mut threes = self.operations.windows(3);
+        is_straight && threes.any(|three| is_integer(&three[0]) && is_zero(&three[1]) && divides(&three[2]))
     }
 
     /// The expression's value. Allocates nothing, but for an error's text and for expressions that are nested more
