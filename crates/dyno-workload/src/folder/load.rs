@@ -279,7 +279,14 @@ impl SeriesLoad for FolderLoad {
             |check: &&FolderCheck| self.beside.iter().any(|place| check.is_for(&folder.mixes[*place]));
         limits::lift(connection);
         let mut asked = folder.checks.iter().filter(is_asked);
-        asked.try_for_each(|check| check.look(connection, &self.defines))?;
+        if let Err(mistake) = asked.try_for_each(|check| check.look(connection, &self.defines)) {
+            // Where a table of the folder cannot be read, the check is not what is wrong.
+            for table in folder.table_names() {
+                let sql = format!("SELECT COUNT(*) FROM {table} WHERE 1 = 0");
+                connection.query(&sql).map_err(TableError::of(&table))?;
+            }
+            return Err(mistake.into());
+        }
         let before = Before::take(folder, place, (&self.defines, self.work.times), connection)?;
         let told = before.contradictions(folder, place);
         let verify = move |connection: &mut Connection, target: &str, done, acknowledged: &[Value]| {
