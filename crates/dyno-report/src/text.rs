@@ -171,6 +171,11 @@ pub(crate) struct Sheet {
     lines: Vec<String>,
 }
 
+/// That of its widest cell.
+pub(crate) fn column_width(column: &[String]) -> usize {
+    column.iter().map(|cell| width(cell)).max().unwrap_or(0)
+}
+
 /// What stands between the labels and the text of some rows, such as the name of the target that they are about.
 #[derive(Debug)]
 struct Lead {
@@ -191,6 +196,24 @@ impl Sheet {
     pub(crate) fn room(&self) -> usize {
         let lead = self.lead.as_ref().map_or(0, |lead| lead.columns);
         self.width.saturating_sub(self.label_width + lead).max(1)
+    }
+
+    /// The columns that have room beside each other behind so much, each `gap` from the one before it, and those that are left; at
+    /// least one has.
+    pub(crate) fn beside<'c>(
+        &self,
+        columns: &'c [Vec<String>],
+        behind: usize,
+        gap: usize,
+    ) -> (&'c [Vec<String>], &'c [Vec<String>]) {
+        let mut room = self.room().saturating_sub(behind);
+        let fits = |column: &&Vec<String>| {
+            let needed = gap + column_width(column);
+            let fits = needed <= room;
+            room = room.saturating_sub(needed);
+            fits
+        };
+        columns.split_at(columns.iter().take_while(fits).count().max(1))
     }
 
     /// Puts `text` before the next row, and as much space before those that follow, until [`Sheet::end_lead`].

@@ -3,7 +3,7 @@
 use dyno_results::document::{Percentiles, Report, Series, StageResult, TypeResult};
 use dyno_results::format;
 
-use crate::text::{DOT, Paint, Sheet, pad_end, pad_start, visible, width};
+use crate::text::{DOT, Paint, Sheet, column_width, pad_end, pad_start, visible, width};
 
 /// Between the columns.
 const GAP: &str = "  ";
@@ -57,20 +57,13 @@ fn rows(types: &[TypeResult], sheet: &mut Sheet) {
             std::iter::once(column.head.to_owned()).chain(cells).collect()
         })
         .collect();
-    let width_of = |column: &[String]| column.iter().map(|cell| width(cell)).max().unwrap_or(0);
     let mut left = columns.as_slice();
     while !left.is_empty() {
-        let mut room = sheet.room().saturating_sub(name_width);
-        let fits = |column: &&Vec<String>| {
-            let needed = GAP.len() + width_of(column);
-            let fits = needed <= room;
-            room = room.saturating_sub(needed);
-            fits
-        };
-        let (part, rest) = left.split_at(left.iter().take_while(fits).count().max(1));
+        let (part, rest) = sheet.beside(left, name_width, GAP.len());
         for row in 0..=types.len() {
             let name = row.checked_sub(1).map_or("", |row| &*names[row]);
-            let cells = part.iter().map(|column| GAP.to_owned() + &pad_start(&column[row], width_of(column)));
+            let cells =
+                part.iter().map(|column| GAP.to_owned() + &pad_start(&column[row], column_width(column)));
             let line = pad_end(name, name_width) + &cells.collect::<String>();
             let line = if row == 0 { sheet.paint.faint(&line) } else { line };
             sheet.row("", &line);

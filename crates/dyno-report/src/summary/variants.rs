@@ -3,7 +3,7 @@
 use dyno_results::document::{Cell, Report, Row, Unit};
 use dyno_results::format;
 
-use crate::text::{Paint, Sheet, pad_end, pad_start, visible, width};
+use crate::text::{Paint, Sheet, column_width, pad_end, pad_start, visible, width};
 
 /// Between the columns.
 const GAP: &str = "  ";
@@ -22,18 +22,10 @@ pub(super) fn table(report: &Report, sheet: &mut Sheet) {
             [visible(&variants.systems[at]).into_owned()].into_iter().chain(cells).collect()
         })
         .collect();
-    let width_of = |column: &Vec<String>| column.iter().map(|cell| width(cell)).max().unwrap_or(0);
     let mut label = "variants";
     let mut left = columns.as_slice();
     while !left.is_empty() {
-        let mut room = sheet.room().saturating_sub(name_width);
-        let fits = |column: &&Vec<String>| {
-            let needed = GAP.len() + width_of(column);
-            let fits = needed <= room;
-            room = room.saturating_sub(needed);
-            fits
-        };
-        let (part, rest) = left.split_at(left.iter().take_while(fits).count().max(1));
+        let (part, rest) = sheet.beside(left, name_width, GAP.len());
         lines(&variants.rows, part, (label, name_width), sheet);
         (label, left) = ("", rest);
     }
@@ -47,8 +39,7 @@ pub(super) fn table(report: &Report, sheet: &mut Sheet) {
 
 /// Some of the columns.
 fn lines(rows: &[Row], columns: &[Vec<String>], (label, name_width): (&str, usize), sheet: &mut Sheet) {
-    let widths: Vec<usize> =
-        columns.iter().map(|column| column.iter().map(|cell| width(cell)).max().unwrap_or(0)).collect();
+    let widths: Vec<usize> = columns.iter().map(|column| column_width(column)).collect();
     let line = |name: &str, at: usize| {
         let cells = columns.iter().zip(&widths).map(|(column, width)| pad_start(&column[at], *width));
         let line = format!("{}{GAP}{}", pad_end(name, name_width), cells.collect::<Vec<_>>().join(GAP));
