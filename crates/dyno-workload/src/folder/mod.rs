@@ -37,7 +37,6 @@ pub use file::WorkloadFile;
 pub use mistake::{Mistake, Mistakes};
 pub use read::{Named, named, read};
 pub use shown::check;
-pub use variant::VariantError;
 pub(crate) use variant::split;
 
 use self::checks::FolderCheck;

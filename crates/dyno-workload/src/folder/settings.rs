@@ -101,6 +101,14 @@ impl Client for ClientWithSettings {
         self.client.failed(failure)
     }
 
+    fn place(&self) -> Option<Box<str>> {
+        self.client.place()
+    }
+
+    fn gave_up(&mut self) -> Option<String> {
+        self.client.gave_up()
+    }
+
     fn lost(&mut self, error: &SessionError) {
         self.client.lost(error);
     }

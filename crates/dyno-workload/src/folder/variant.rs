@@ -42,7 +42,7 @@ pub(super) struct Variant {
 
 /// Why a text is no variant.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum VariantError {
+pub(super) enum VariantError {
     #[error(
         "`{0}` is no name for a variant: it takes letters, digits and `_`, begins with a letter, and has at most \
          {NAME_LENGTH_MAX}"

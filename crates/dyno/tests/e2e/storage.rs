@@ -302,6 +302,9 @@ columns = [
 name = "add"
 adds = { child = 1 }
 
+[[transactions]]
+name = "fail"
+
 [[passes]]
 name = "reports"
 queries = ["sum.sql", "largest.sql"]
@@ -323,6 +326,7 @@ fn a_folder_of_ones_own_is_kept_in_several_ways() {
             "add.sql",
             "\\set id next(child)\n\\set parent random(1, :parents)\nINSERT INTO child (id, parent_id, amount) VALUES (:id, :parent, 1);\n",
         ),
+        ("fail.sql", "SELECT 1;\n\\set wrong 1 / (:parents - :parents)\n"),
         (
             "sum.sql",
             "SELECT parent_id % 3, SUM(amount) FROM child c JOIN parent ON c.parent_id = parent.id GROUP BY 1;\n",
@@ -351,6 +355,10 @@ fn a_folder_of_ones_own_is_kept_in_several_ways() {
         it["passes"]["queries"].as_array().is_some_and(|all| all.iter().any(|it| !it["differs"].is_null()))
     };
     assert!(!report.series().iter().any(differs), "{:#?}", report.series());
+    // Settings of sessions hide nothing of what a script says.
+    let small = "small=set work_mem = '1MB'";
+    let fail = [&["run", "./own/fail", "--target", &target, "--variant", small], &load[..]].concat();
+    home.dyno(&fail).expect(2).says(&["fail.sql:2: \\set: division by zero"]);
     // They are used again, and the plain folder knows nothing of them.
     let again = home.dyno(&run).expect(0).report();
     assert!(again.document()["prepare"].as_array().is_none_or(Vec::is_empty));
