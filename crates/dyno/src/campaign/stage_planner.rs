@@ -49,7 +49,7 @@ pub(super) struct Capacity {
     pub(super) cpus: u32,
     pub(super) room: Room,
     pub(super) contention: Option<Contention>,
-    /// The clients of a ladder that nobody chose, where the workload says how many it has.
+    /// The clients of a load that nobody chose, where the workload says how many it has.
     pub(super) terminals: Option<u32>,
     /// Connections that the clients share.
     pub(super) connections: Option<u32>,
@@ -283,9 +283,9 @@ impl<'a> StagePlanner<'a> {
     }
 
     fn default_clients(&self, arrivals: Arrivals) -> u32 {
-        room::clients_default(arrivals, self.capacity.cpus, self.capacity.connections)
-            .min(self.capacity.room.most())
-            .max(1)
+        let Capacity { cpus, connections, terminals, .. } = self.capacity;
+        let clients = terminals.unwrap_or_else(|| room::clients_default(arrivals, cpus, connections));
+        clients.min(self.capacity.room.most()).max(1)
     }
 }
 

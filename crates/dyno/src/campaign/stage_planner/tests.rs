@@ -226,6 +226,9 @@ fn a_single_stage_is_repeated_and_its_warm_up_runs_at_its_start() {
     let pooled = Capacity { connections: Some(40), ..capacity(None) };
     let mut planner = StagePlanner::new(&load, Duration::ZERO, 1, pooled);
     assert_eq!(names(&run(&mut planner, |_| (1.0, 1.0))), ["h40"]);
+    let terminals = Capacity { terminals: Some(10), ..capacity(None) };
+    let mut planner = StagePlanner::new(&load, Duration::ZERO, 1, terminals);
+    assert_eq!(names(&run(&mut planner, |_| (1.0, 1.0))), ["h10"]);
 }
 
 #[test]
