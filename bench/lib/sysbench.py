@@ -39,9 +39,13 @@ def call(program, server, words):
 
 def run(program, server, words):
     """Runs a load, and reads the report."""
-    out, cost = drivers.measure([*program, *server.sysbench_options(), *words, "run"], server.environment)
+    return report(*drivers.measure([*program, *server.sysbench_options(), *words, "run"], server.environment))
+
+
+def report(out, cost):
+    """What the report of a run says."""
     events = re.search(r"transactions:\s+(\d+)\s+\(([0-9.]+) per sec", out)
     queries = re.search(r"queries:\s+(\d+)\s+\(([0-9.]+) per sec", out)
     if events is None or queries is None:
-        raise bench.BenchError(f"{program[0]} printed no report: {out[-2000:]}")
+        raise bench.BenchError(f"sysbench printed no report: {out[-2000:]}")
     return Run(int(events[1]), float(events[2]), int(queries[1]), float(queries[2]), cost)
