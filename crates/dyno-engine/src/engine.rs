@@ -26,7 +26,7 @@ use crate::statement::{Recipient, Statements};
 use crate::thread::{LoadThread, Shared};
 use crate::watched::Watched;
 pub use crate::workload::Observation;
-use crate::workload::{QueryUnderWay, Workload};
+use crate::workload::{QueryUnderWay, TransactionType, Workload};
 
 /// How often the engine looks whether it is to stop.
 const STOP_LOOK: Duration = Duration::from_millis(50);
@@ -97,7 +97,9 @@ impl Handle {
             .map_err(|errno| EngineError::Start(errno.into()))?;
         let (commands, received) = channel();
         let woken = wake.try_clone().map_err(EngineError::Start)?;
-        let recorder = Recorder::new(number, shared.workload.types().len(), shared.reports.clone());
+        let types = (0..).map(TransactionType).take(shared.workload.types().len());
+        let counts: Vec<usize> = types.map(|of_type| shared.workload.counts(of_type)).collect();
+        let recorder = Recorder::new(number, &counts, shared.reports.clone());
         let shared = Arc::clone(shared);
         let watched = Arc::<Watched>::default();
         let watching = Arc::clone(&watched);

@@ -4,7 +4,7 @@ use dyno_results::event::{Queries, TypeInterval};
 use dyno_wire::server_error::{ServerError, ServerErrorCode};
 
 use crate::error::SessionError;
-use crate::workload::{Answer, EndedTransaction};
+use crate::workload::{Answer, Client, EndedTransaction};
 
 /// Different error codes counted apart in one interval of one thread; further ones count as `other`.
 const ERROR_CODES_MAX: usize = 64;
@@ -172,8 +172,10 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    pub(crate) fn new(types: usize) -> Box<Self> {
-        let of_type = |type_index| TypeInterval { type_index, ..TypeInterval::default() };
+    /// Of types with so many counts of the workload's own each.
+    pub(crate) fn new(types: impl Iterator<Item = usize>) -> Box<Self> {
+        let of_type =
+            |(type_index, own)| TypeInterval { type_index, own: vec![0; own], ..TypeInterval::default() };
         Box::new(Self {
             index: 0,
             start_ns: 0,
@@ -187,7 +189,7 @@ impl Record {
             backlog: 0,
             skipped: 0,
             pool: Usage::default(),
-            types: (0..).take(types).map(of_type).collect(),
+            types: (0..).zip(types).map(of_type).collect(),
             errors: Vec::with_capacity(ERROR_CODES_MAX + 1),
         })
     }
@@ -239,6 +241,15 @@ impl Record {
         }
     }
 
+    /// Has its client count what the workload counts within a transaction that has ended well.
+    #[inline]
+    pub(crate) fn counted(&mut self, type_index: usize, client: &mut dyn Client) {
+        let own = &mut self.types[type_index].own;
+        if !own.is_empty() {
+            client.count(own);
+        }
+    }
+
     pub(crate) fn retry(&mut self, type_index: usize) {
         self.types[type_index].retries += 1;
     }
@@ -275,7 +286,7 @@ mod tests {
 
     #[test]
     fn only_what_returned_a_row_has_a_time_to_the_first() {
-        let mut record = Record::new(1);
+        let mut record = Record::new(std::iter::once(0));
         record.begin(0, Times::Closed, (0, 1_000_000_000));
         let transaction =
             |first_row_ns| Transaction { sent_ns: 1_000, first_row_ns, ..Transaction::default() };

@@ -23,13 +23,14 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn new(thread: u32, types: usize, reports: Sender<(u32, Report)>) -> Self {
+    /// Of types with so many counts of the workload's own each.
+    pub(crate) fn new(thread: u32, types: &[usize], reports: Sender<(u32, Report)>) -> Self {
         let (give_back, returned) = channel();
         // Two more than the one in use: the engine may be late by an interval.
         for _ in 0..2 {
-            let _ = give_back.send(Record::new(types));
+            let _ = give_back.send(Record::new(types.iter().copied()));
         }
-        let current = Record::new(types);
+        let current = Record::new(types.iter().copied());
         Self { current, returned, give_back, thread, reports, told: Vec::new() }
     }
 
@@ -41,7 +42,7 @@ impl Recorder {
 
     /// Hands the full record over and begins the next, which ends at `end_ns`.
     pub(crate) fn rotate(&mut self, end_ns: u64) {
-        let fresh = |_| Record::new(self.current.types.len());
+        let fresh = |_| Record::new(self.current.types.iter().map(|of_type| of_type.own.len()));
         let mut next = self.returned.try_recv().unwrap_or_else(fresh);
         next.begin(self.current.index + 1, self.current.times, (self.current.end_ns, end_ns));
         let full = std::mem::replace(&mut self.current, next);

@@ -207,7 +207,11 @@ impl Turn<'_> {
         let Some(transaction) = &self.session.transaction else { return };
         self.session.attempts = 0;
         self.session.client.failures_in_a_row = 0;
-        self.session.client.logic.ended(&transaction.told(true, self.now));
+        let client = &mut *self.session.client.logic;
+        client.ended(&transaction.told(true, self.now));
+        if outcome == Outcome::Done {
+            self.recorder.current.counted(transaction.type_index, client);
+        }
         self.end(|_| outcome);
     }
 

@@ -25,6 +25,12 @@ pub trait Workload: Send + Sync {
     /// Names of the transaction types, indexed by [`TransactionType`]. Never empty.
     fn types(&self) -> &[String];
 
+    /// How many counts of its own the transactions of a type have.
+    fn counts(&self, of: TransactionType) -> usize {
+        let _ = of;
+        0
+    }
+
     /// Statements known before the start, so that each connection can prepare them before the clock runs.
     fn statements(&self) -> &[Statement];
 
@@ -141,6 +147,12 @@ pub trait Client: Send {
     /// Its transaction has ended, well or by a failure.
     fn ended(&mut self, ended: &EndedTransaction) {
         let _ = ended;
+    }
+
+    /// Adds what it has counted within its transaction, which has ended well and was not rolled back, to the
+    /// [`counts`](Workload::counts) of its type; asked behind [`ended`](Self::ended).
+    fn count(&mut self, counts: &mut [u64]) {
+        let _ = counts;
     }
 
     /// A transaction that was due at `due_ns` came too late to be begun at all

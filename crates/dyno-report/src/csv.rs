@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use dyno_results::document::{COLUMNS, LoadColumns, Metric, POOL_COLUMNS, StageResult, Timeline};
+use dyno_results::document::{COLUMNS, CountLoad, LoadColumns, Metric, POOL_COLUMNS, StageResult, Timeline};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::text::visible;
@@ -30,15 +30,17 @@ pub fn write(
     let began: Option<Timestamp> = started_at.parse().ok();
     let metrics = metric_columns(timelines);
     let mut line = CsvLine::default();
+    let counts = count_columns(timelines);
     let fixed = PLACE.iter().chain(&LOAD).chain(&COLUMNS).chain(&POOL_COLUMNS);
     fixed.for_each(|name| line.text(name));
+    counts.iter().for_each(|column| line.text(&column.name()));
     for column in &metrics {
         let whose = if is_of_whole_disk(column) { " of the whole device" } else { "" };
         line.text(&format!("{}.{} ({}{whose})", column.source, column.key, column.unit));
     }
     line.end(out)?;
     for timeline in timelines {
-        target(timeline, (stages, began), &metrics, &mut line, out)?;
+        target(timeline, (stages, began), (&counts, &metrics), &mut line, out)?;
     }
     Ok(())
 }
@@ -46,6 +48,17 @@ pub fn write(
 /// Whether it is of whatever uses the disk, and not of the server or dyno alone.
 fn is_of_whole_disk(column: &Metric<'_>) -> bool {
     column.source != "database" && column.key.starts_with("disk_")
+}
+
+/// What the workloads of all targets count, in the order of the first that has it.
+fn count_columns<'a>(timelines: &'a [Timeline<'a>]) -> Vec<&'a CountLoad> {
+    let mut columns: Vec<&'a CountLoad> = Vec::new();
+    for count in timelines.iter().flat_map(|timeline| &timeline.load.counts) {
+        if !columns.iter().any(|known| known.is_same(count)) {
+            columns.push(count);
+        }
+    }
+    columns
 }
 
 /// The telemetry of all targets, each source and key once, in the order of the first that has it.
@@ -62,7 +75,7 @@ fn metric_columns<'a>(timelines: &'a [Timeline<'a>]) -> Vec<&'a Metric<'a>> {
 fn target(
     timeline: &Timeline<'_>,
     (stages, began): (&[StageResult], Option<Timestamp>),
-    columns: &[&Metric<'_>],
+    (counts, columns): (&[&CountLoad], &[&Metric<'_>]),
     line: &mut CsvLine,
     out: &mut impl Write,
 ) -> io::Result<()> {
@@ -83,8 +96,8 @@ fn target(
             line.text(&second.to_string());
             line.text(&clock(began, second).unwrap_or_default());
             match load_row {
-                Some(load_row) => load(&timeline.load, load_row, stages, line),
-                None => line.skip(LOAD.len() + COLUMNS.len() + POOL_COLUMNS.len()),
+                Some(load_row) => load(&timeline.load, load_row, (stages, counts), line),
+                None => line.skip(LOAD.len() + COLUMNS.len() + POOL_COLUMNS.len() + counts.len()),
             }
             for metric in &mut metrics {
                 match metric {
@@ -111,7 +124,12 @@ fn rows_or_none(rows: std::ops::Range<usize>) -> impl Iterator<Item = Option<usi
     rows.map(Some).chain(none)
 }
 
-fn load(load: &LoadColumns, row: usize, stages: &[StageResult], line: &mut CsvLine) {
+fn load(
+    load: &LoadColumns,
+    row: usize,
+    (stages, counts): (&[StageResult], &[&CountLoad]),
+    line: &mut CsvLine,
+) {
     let result = stages.iter().find(|result| result.stage.id == load.stage[row]);
     let stage = result.map(|result| &result.stage);
     line.number(Some(load.t_s[row]));
@@ -122,9 +140,14 @@ fn load(load: &LoadColumns, row: usize, stages: &[StageResult], line: &mut CsvLi
     line.number(result.and_then(|result| result.longest_gap_s));
     line.number(result.and_then(|result| result.recovery_s));
     line.text(&load.clients[row].to_string());
-    load.columns().for_each(|column| line.number(column[row]));
-    if load.pool.is_none() {
-        line.skip(POOL_COLUMNS.len());
+    load.measured().for_each(|column| line.number(column[row]));
+    match &load.pool {
+        Some(pool) => pool.columns().into_iter().for_each(|column| line.number(column[row])),
+        None => line.skip(POOL_COLUMNS.len()),
+    }
+    for count in counts {
+        let own = load.counts.iter().find(|own| own.is_same(count));
+        line.number(own.and_then(|own| own.per_s[row]));
     }
 }
 

@@ -17,13 +17,14 @@ pub use self::parts::{
 };
 pub use self::series::{Headline, HeadlineFigure, Limit, Peak, Saturation, SaturationSign, Series};
 pub use self::stage::{
-    Costs, Percentiles, QueryResult, ResponseLimitResult, SHORTFALL, StageResult, Totals, TypeResult,
+    Costs, CountResult, Percentiles, QueryResult, ResponseLimitResult, SHORTFALL, StageResult, Totals,
+    TypeResult,
 };
 pub use crate::estimate::Estimate;
 use crate::event::Event;
 use crate::plan::{Plan, mark_rows_off};
 use crate::spec::{RunSpec, StreamSpec, Time};
-pub use crate::timeline::{COLUMNS, LoadColumns, Metric, POOL_COLUMNS, PoolLoad, Timeline};
+pub use crate::timeline::{COLUMNS, CountLoad, LoadColumns, Metric, POOL_COLUMNS, PoolLoad, Timeline};
 use crate::{event, words};
 
 /// Name and version of the document's JSON form.

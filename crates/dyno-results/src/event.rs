@@ -17,7 +17,7 @@ pub use self::load::{EarlierTime, Interval, Pool, QueriesRunning, QueryFailure, 
 pub use self::server::{
     Embedded, Host, LogSyncs, ServerChange, ServerChanged, Setting, SettingFacts, Settings, Target,
 };
-pub use self::stage::{Arrival, Figure, Per, ResponseLimit, Stage, StageFinished, StageKey};
+pub use self::stage::{Arrival, Figure, OwnCount, Per, ResponseLimit, Stage, StageFinished, StageKey};
 pub use crate::answer::{Answer, QueryAnswer};
 pub use crate::finding::{Code, Fact, FactUnit, FactValue, Facts, Finding, Severity, Subject};
 pub use crate::measure::{Queries, TypeInterval};

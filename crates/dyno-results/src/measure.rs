@@ -43,6 +43,9 @@ macro_rules! measures {
             /// The statements by what they did; `None` where the workload does not tell.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub queries: Option<Queries>,
+            /// What the workload itself counts, a slot for each of the type's [`crate::event::Stage::counts`].
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            pub own: Vec<u64>,
         }
 
         impl TypeInterval {
@@ -97,6 +100,7 @@ impl TypeInterval {
         if let Some(queries) = &other.queries {
             self.queries.get_or_insert_default().add(queries);
         }
+        add_own(&mut self.own, &other.own);
     }
 
     /// Forgets everything, and keeps the memory of histograms that need it again.
@@ -104,6 +108,7 @@ impl TypeInterval {
         self.counts_mut().for_each(|count| *count = 0);
         self.times_mut().for_each(Latency::clear);
         self.queries = None;
+        self.own.fill(0);
     }
 
     /// Whether nothing was counted.
@@ -115,6 +120,12 @@ impl TypeInterval {
     pub fn latency(&self) -> &Latency {
         if self.response.is_empty() { &self.service } else { &self.response }
     }
+}
+
+/// Adds up what a workload counts, by slots.
+pub(crate) fn add_own(sums: &mut Vec<u64>, counts: &[u64]) {
+    sums.resize(sums.len().max(counts.len()), 0);
+    sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
 }
 
 /// Statements by what they did, as sysbench counts them.

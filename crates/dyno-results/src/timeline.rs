@@ -51,6 +51,37 @@ pub struct LoadColumns {
     /// Shared connections; `None` if the clients of no stage shared any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pool: Option<PoolLoad>,
+    /// What the workloads count within their transactions; left out if nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub counts: Vec<CountLoad>,
+}
+
+/// What a workload counts within the transactions of a type, in a column as long as those of the load.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct CountLoad {
+    /// The name of the transaction type.
+    pub of: String,
+    /// The key of the count.
+    pub key: String,
+    /// How many there were per second; `null` as `tps`, and in stages of other workloads.
+    pub per_s: Vec<Option<f64>>,
+}
+
+impl CountLoad {
+    /// One of which nothing is known in so many rows.
+    pub(crate) fn unknown(of: &str, key: &str, rows: usize) -> Self {
+        Self { of: of.to_owned(), key: key.to_owned(), per_s: vec![None; rows] }
+    }
+
+    /// Whether it is of the same count.
+    pub fn is_same(&self, other: &Self) -> bool {
+        (&self.of, &self.key) == (&other.of, &other.key)
+    }
+
+    /// What the column is called where it stands by itself, with its unit.
+    pub fn name(&self) -> String {
+        format!("{}.{} (1/s)", self.of, self.key)
+    }
 }
 
 /// Shared connections in columns as long as those of the load; `null` in stages whose clients shared none.
@@ -166,23 +197,42 @@ impl LoadColumns {
             stage: counts(&self.stage),
             clients: counts(&self.clients),
             pool: self.pool.as_ref().map(|_| PoolLoad::default()),
+            counts: self.counts.iter().map(|of| CountLoad::unknown(&of.of, &of.key, 0)).collect(),
             ..LoadColumns::default()
         };
         mapped.columns_mut().zip(self.columns()).for_each(|(to, from)| *to = known(from));
         mapped
     }
 
-    /// In the order of [`COLUMNS`], and behind them those of the pool, if there is one.
-    pub fn columns(&self) -> impl Iterator<Item = &Column> {
-        let Self { tps, failed_per_s, p50_us, p90_us, p95_us, p99_us, p999_us, max_us, pool, .. } = self;
+    /// In the order of [`COLUMNS`].
+    pub fn measured(&self) -> impl Iterator<Item = &Column> {
+        let Self { tps, failed_per_s, p50_us, p90_us, p95_us, p99_us, p999_us, max_us, .. } = self;
         let own: [_; COLUMNS.len()] = [tps, failed_per_s, p50_us, p90_us, p95_us, p99_us, p999_us, max_us];
-        own.into_iter().chain(pool.iter().flat_map(PoolLoad::columns))
+        own.into_iter()
+    }
+
+    /// The same, and behind them those of the pool, if there is one, and of what workloads count.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = &Column> {
+        let pool = self.pool.iter().flat_map(PoolLoad::columns);
+        self.measured().chain(pool).chain(self.counts.iter().map(|of| &of.per_s))
     }
 
     /// The same, to be changed.
     pub(crate) fn columns_mut(&mut self) -> impl Iterator<Item = &mut Column> {
-        let Self { tps, failed_per_s, p50_us, p90_us, p95_us, p99_us, p999_us, max_us, pool, .. } = self;
+        let Self { tps, failed_per_s, p50_us, p90_us, p95_us, p99_us, p999_us, max_us, pool, counts, .. } =
+            self;
         let own: [_; COLUMNS.len()] = [tps, failed_per_s, p50_us, p90_us, p95_us, p99_us, p999_us, max_us];
-        own.into_iter().chain(pool.iter_mut().flat_map(PoolLoad::columns_mut))
+        let pool = pool.iter_mut().flat_map(PoolLoad::columns_mut);
+        own.into_iter().chain(pool).chain(counts.iter_mut().map(|of| &mut of.per_s))
+    }
+
+    /// The column of a count, which is empty in so many rows if it is there for the first time.
+    pub(crate) fn count_mut(&mut self, of: &str, key: &str, before: usize) -> &mut CountLoad {
+        let known = self.counts.iter().position(|known| known.of == of && known.key == key);
+        let place = known.unwrap_or_else(|| {
+            self.counts.push(CountLoad::unknown(of, key, before));
+            self.counts.len() - 1
+        });
+        &mut self.counts[place]
     }
 }

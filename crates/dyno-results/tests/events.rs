@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use dyno_results::event::{
     Arrival, Check, Code, Cold, Data, Distribution, EarlierTime, Embedded, Event, Fact, FactUnit, FactValue,
     Facts, Figure, Finding, Finished, Hook, HookTime, Host, Interval, LogSyncs, NotDone, Notice, Outcome,
-    Per, Pool, PrepareStep, Queries, QueriesRunning, ResponseLimit, RunningQuery, Sample, ServerChanged,
-    Setting, SettingFacts, Settings, Severity, Stage, StageFinished, StageKey, StageKind, Stamped, Started,
-    Subject, Table, Target, TargetLost, TypeInterval,
+    OwnCount, Per, Pool, PrepareStep, Queries, QueriesRunning, ResponseLimit, RunningQuery, Sample,
+    ServerChanged, Setting, SettingFacts, Settings, Severity, Stage, StageFinished, StageKey, StageKind,
+    Stamped, Started, Subject, Table, Target, TargetLost, TypeInterval,
 };
 use dyno_results::plan::{Plan, PlanNode};
 use dyno_results::spec::RunSpec;
@@ -228,11 +228,13 @@ fn stage(arrival: Arrival) -> Stage {
             at_most: Some(1.0),
         }),
         response_limits: vec![ResponseLimit { of: String::new(), percentile: 90.0, limit_us: 1.0 }],
+        counts: vec![OwnCount { of: String::new(), key: String::new(), about: String::new() }],
     }
 }
 
 fn interval() -> Interval {
-    let mut of_type = TypeInterval { queries: Some(Queries::default()), ..TypeInterval::default() };
+    let mut of_type =
+        TypeInterval { queries: Some(Queries::default()), own: vec![1], ..TypeInterval::default() };
     of_type.times_mut().for_each(|times| times.record(1));
     Interval {
         stage: 0,

@@ -7,7 +7,7 @@ use std::fmt::{self, Debug};
 use std::sync::Arc;
 
 use dyno_engine::workload::Workload;
-use dyno_results::event::{Check, Figure, ResponseLimit};
+use dyno_results::event::{Check, Figure, OwnCount, ResponseLimit};
 use dyno_results::spec::{Protocol, Segment};
 use dyno_target::connection::{Connection, QueryError};
 use dyno_target::inspect;
@@ -189,6 +189,11 @@ pub trait SeriesLoad: Send + Sync {
 
     /// The limits of its transactions' response times.
     fn response_limits(&self) -> Vec<ResponseLimit> {
+        Vec::new()
+    }
+
+    /// What it counts within its transactions; of each type in the order of its slots.
+    fn counts(&self) -> Vec<OwnCount> {
         Vec::new()
     }
 

@@ -290,13 +290,19 @@ impl SqlScript {
         self.parsed(Protocol::Simple).is_ok_and(|(_, names)| names.find(variable).is_some())
     }
 
-    /// The first variable of an expression that has no value where the last statement is sent that is, or ends, a transaction.
-    pub(crate) fn undefined_at_commit(&self, expression: &str) -> Result<Option<Undefined>, ExpressionError> {
+    /// The first variable of an expression that has no value at a place.
+    pub(crate) fn undefined_at(
+        &self,
+        place: Place,
+        expression: &str,
+    ) -> Result<Option<Undefined>, ExpressionError> {
         let Ok((mut script, mut names)) = self.parsed(Protocol::Simple) else { return Ok(None) };
         let commits =
             |command: &Command| matches!(&command.kind, Kind::Sql(sql) if sql.durable != Durable::Nothing);
         let sent = script.commands.iter().rposition(commits).unwrap_or(script.commands.len());
-        script.commands.truncate(sent);
+        if place == Place::Commit {
+            script.commands.truncate(sent);
+        }
         let mut own = Names::new();
         compile(expression, &mut own)?;
         let answered = script.commands.iter().any(|command| matches!(command.kind, Kind::Sql(_)));
@@ -381,12 +387,31 @@ impl SqlScript {
     }
 }
 
+/// Where an expression is computed of what a transaction counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Where the last statement is sent that is, or ends, a transaction.
+    Commit,
+    End,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Commit => "sends its COMMIT, or its only statement",
+            Self::End => "ends",
+        })
+    }
+}
+
 /// A script of a load, and what else is said of its transactions.
 pub(crate) struct Part {
     pub script: SqlScript,
     pub weight: u32,
     /// Expressions over the script's variables, each with what it counts.
     pub effects: Vec<(usize, String)>,
+    /// The same of what else is counted.
+    pub counts: Vec<String>,
     /// See [`WeightedScript::returns`].
     pub returns: Option<u64>,
     pub pauses: Pauses,
@@ -395,7 +420,14 @@ pub(crate) struct Part {
 impl Part {
     /// Alone; of its transactions nothing is known.
     fn of(script: SqlScript) -> Self {
-        Self { script, weight: 1, effects: Vec::new(), returns: None, pauses: Pauses::default() }
+        Self {
+            script,
+            weight: 1,
+            effects: Vec::new(),
+            counts: Vec::new(),
+            returns: None,
+            pauses: Pauses::default(),
+        }
     }
 }
 
@@ -410,18 +442,19 @@ pub(crate) fn load_of(
     let read_for = if dialect.is_some() { Protocol::Simple } else { protocol };
     let mut names = Names::new();
     let mut weighted = Vec::new();
-    for Part { script: own, weight, effects, returns, pauses } in parts {
+    for Part { script: own, weight, effects, counts, returns, pauses } in parts {
         let script = own.parsed_with(read_for, &mut names)?;
-        let effects = effects.iter().map(|(count, rows)| {
-            let rows = compile(rows, &mut names).map_err(|error| BenchmarkError::Wrong(Box::new(error)))?;
-            Ok(Effect { count: *count, rows })
-        });
+        let mut compiled =
+            |text: &String| compile(text, &mut names).map_err(|error| BenchmarkError::Wrong(Box::new(error)));
+        let effects = effects.iter().map(|(count, rows)| Ok(Effect { count: *count, rows: compiled(rows)? }));
         let effects = effects.collect::<Result<_, BenchmarkError>>()?;
+        let counts = counts.iter().map(compiled).collect::<Result<_, _>>()?;
         let script = Script { name: own.transaction.clone(), ..script };
         weighted.push(WeightedScript {
             script,
             weight: *weight,
             effects,
+            counts,
             returns: *returns,
             pauses: *pauses,
         });

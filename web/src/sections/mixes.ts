@@ -2,7 +2,7 @@
 
 import { type Bar, barChart, logAxis } from "../charts/bars";
 import { signOf } from "../charts/marks";
-import type { Percentiles, ResponseLimitResult, StageResult, TypeResult } from "../document";
+import type { CountResult, Percentiles, ResponseLimitResult, StageResult, TypeResult } from "../document";
 import { type Child, type Column, el, icon, orUnknown, type Row, section, table } from "../dom";
 import { count, latency, latencyTick, long, share } from "../format";
 import { standingFor } from "../reading";
@@ -103,6 +103,7 @@ function figuresTable(name: string, shown: Side[]): HTMLElement {
   const several = shown.length > 1;
   const all = shown.flatMap(({ stage }) => stage.by_type);
   const hasLimits = all.some(({ response_limits }) => response_limits);
+  const hasCounts = all.some(({ counts }) => counts);
   const hasRolledBack = all.some(({ rolled_back }) => rolled_back > 0);
   const columns: Column[] = [
     { label: "Transaction" },
@@ -112,6 +113,7 @@ function figuresTable(name: string, shown: Side[]): HTMLElement {
     { label: "p50", figures: true },
     { label: "p90", figures: true },
     { label: "p99", figures: true },
+    ...(hasCounts ? [{ label: "Counted", title: "by the workload, of those that ended well" }] : []),
     ...(hasLimits ? [{ label: "Limit", title: "that the workload sets" }] : []),
     { label: "Done", figures: true, title: "ended well before the time was up" },
     ...(hasRolledBack
@@ -132,6 +134,7 @@ function figuresTable(name: string, shown: Side[]): HTMLElement {
         us(found?.p50_us),
         us(found?.p90_us),
         us(found?.p99_us),
+        ...(hasCounts ? [(type.counts ?? []).map(counted).join(", ")] : []),
         ...(hasLimits ? [(type.response_limits ?? []).map(limit)] : []),
         count(type.done),
         ...(hasRolledBack ? [count(type.rolled_back)] : []),
@@ -146,6 +149,12 @@ function figuresTable(name: string, shown: Side[]): HTMLElement {
     ),
   );
   return table(`The transactions of ${name}`, columns, rows);
+}
+
+/** `120 districts skipped, 0.3 a transaction` */
+function counted({ about, count: found, per_transaction }: CountResult): string {
+  const mean = per_transaction === null ? "" : ` (${long(per_transaction)} a transaction)`;
+  return `${count(found)} ${about}${mean}`;
 }
 
 function limit({ percentile, limit_us, kept }: ResponseLimitResult): Child {

@@ -9,6 +9,8 @@ use dyno_results::measure::{COUNTS, TIMES};
 
 /// A level that was not read for longer is not known any more. Sizes are read every ten seconds.
 const STALE_MS: u64 = 30_000;
+const WORKLOAD_COUNTED: &str =
+    "What the workload counts within its transactions that ended well and were not rolled back";
 /// Upper bounds of the histograms' buckets, seconds.
 const BOUNDS_S: [f64; 20] = [
     0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
@@ -58,6 +60,8 @@ struct Sums {
     skipped: u64,
     /// By SQLSTATE or MySQL's number, or `connection`.
     errors: BTreeMap<String, u64>,
+    /// What the workload itself counts, by transaction type and key.
+    counts: BTreeMap<(String, String), u64>,
 }
 
 impl Sums {
@@ -67,6 +71,9 @@ impl Sums {
         self.skipped += stage.skipped;
         for (code, count) in stage.errors {
             *self.errors.entry(code.clone()).or_default() += count;
+        }
+        for (of, count) in &stage.counts {
+            *self.counts.entry((of.of.clone(), of.key.clone())).or_default() += count;
         }
     }
 }
@@ -179,6 +186,11 @@ impl Exposition {
         for (code, count) in &sums.errors {
             let family = ("dyno_errors", Type::Counter, "Failed or retried statements by code");
             self.push(family, "_total", &[labels, &[("code", code.clone())]].concat(), *count as f64);
+        }
+        for ((of, key), count) in &sums.counts {
+            let family = ("dyno_workload_counted", Type::Counter, WORKLOAD_COUNTED);
+            let labels = [labels, &[("transaction", of.clone()), ("count", key.clone())]].concat();
+            self.push(family, "_total", &labels, *count as f64);
         }
         for (measure, times) in TIMES.iter().zip(sums.all.times()) {
             self.add_histogram((measure.family, Type::Histogram, measure.meaning), labels, times);

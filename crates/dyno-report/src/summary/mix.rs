@@ -1,6 +1,6 @@
 //! A mix in the summary: what its workload counts, and each of its transactions, in the stage that stands for the series.
 
-use dyno_results::document::{Percentiles, Report, Series, StageResult, TypeResult};
+use dyno_results::document::{CountResult, Percentiles, Report, Series, StageResult, TypeResult};
 use dyno_results::format;
 
 use crate::text::{DOT, Paint, Sheet, column_width, pad_end, pad_start, visible, width};
@@ -39,6 +39,20 @@ pub(super) fn table(report: &Report, series: &Series, sheet: &mut Sheet) {
     if let Some(stage) = report.stage(headline.stage).filter(|stage| is_told(stage)) {
         rows(&stage.by_type, sheet);
     }
+    let counted = report.stage(headline.stage).into_iter().flat_map(|stage| &stage.by_type);
+    for (of_type, count) in counted.flat_map(|it| it.counts.iter().map(move |count| (it, count))) {
+        sheet.row("", &counted_within(of_type, count));
+    }
+}
+
+/// `delivery: 120 districts skipped, 0.30 a transaction`
+fn counted_within(
+    of_type: &TypeResult,
+    CountResult { about, count, per_transaction, .. }: &CountResult,
+) -> String {
+    let mean = per_transaction.map(|mean| format!(", {} a transaction", format::short(mean)));
+    let (name, about) = (visible(&of_type.name), visible(about));
+    format!("{name}: {} {about}{}", format::short_count(*count), mean.unwrap_or_default())
 }
 
 /// A single type would only say the same again.

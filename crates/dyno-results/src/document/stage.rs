@@ -260,6 +260,9 @@ pub struct TypeResult {
     /// Limits of its response time; left out if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub response_limits: Vec<ResponseLimitResult>,
+    /// What the workload counts within them; left out if nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub counts: Vec<CountResult>,
 }
 
 impl TypeResult {
@@ -267,6 +270,19 @@ impl TypeResult {
     pub fn latency(&self) -> Option<&Percentiles> {
         self.response.as_ref().or(self.service.as_ref())
     }
+}
+
+/// What a workload counts within the transactions of a type that ended well within the load and were not rolled back.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct CountResult {
+    /// Its name among the counts of the type.
+    pub key: String,
+    /// What is counted.
+    pub about: String,
+    /// How many there were.
+    pub count: u64,
+    /// How many there were on average in a transaction; `None` if there was no transaction.
+    pub per_transaction: Option<f64>,
 }
 
 /// A limit of a response time, and what was found.

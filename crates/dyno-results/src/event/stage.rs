@@ -127,6 +127,9 @@ pub struct Stage {
     /// Limits of response times that the workload sets; left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub response_limits: Vec<ResponseLimit>,
+    /// What the workload counts within its transactions; left out if nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counts: Vec<OwnCount>,
 }
 
 /// What a workload counts beside transactions: those of one type that ended well, without those that were rolled back by design.
@@ -191,6 +194,17 @@ pub struct ResponseLimit {
     pub limit_us: f64,
 }
 
+/// What a workload counts within the transactions of a type that ended well and were not rolled back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OwnCount {
+    /// The name of the transaction type.
+    pub of: String,
+    /// Its name among the counts of the type.
+    pub key: String,
+    /// What is counted, `districts skipped`.
+    pub about: String,
+}
+
 impl Default for Stage {
     /// A hold of one client in a closed loop.
     fn default() -> Self {
@@ -220,6 +234,7 @@ impl Default for Stage {
             types: Vec::new(),
             figure: None,
             response_limits: Vec::new(),
+            counts: Vec::new(),
         }
     }
 }
@@ -239,6 +254,19 @@ impl Stage {
             StageKind::Hold if self.pass => "pass",
             kind => kind.stage_name(),
         }
+    }
+
+    /// What is counted of the workload's own, by what was counted in the slots of each type.
+    pub fn counted<'a>(
+        &'a self,
+        slots_of: impl Fn(usize) -> Option<&'a [u64]>,
+    ) -> impl Iterator<Item = (&'a OwnCount, u64)> {
+        self.counts.iter().enumerate().filter_map(move |(place, count)| {
+            let type_index = self.types.iter().position(|name| *name == count.of)?;
+            let slot = self.counts[..place].iter().filter(|before| before.of == count.of).count();
+            let counted = slots_of(type_index).and_then(|slots| slots.get(slot).copied());
+            Some((count, counted.unwrap_or(0)))
+        })
     }
 
     /// What one of its transactions is called: `query` of a query set.

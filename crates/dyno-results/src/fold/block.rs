@@ -44,6 +44,9 @@ struct LoadHead {
     stream: u32,
     rows: usize,
     pooled: bool,
+    /// Types and keys of what workloads count.
+    #[serde(default, skip_serializing_if = "crate::defaults::is_default")]
+    counts: Vec<(String, String)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -202,6 +205,7 @@ impl Timelines {
                 stream: key.1,
                 rows: rows.t_s.len(),
                 pooled: rows.pool.is_some(),
+                counts: rows.counts.iter().map(|column| (column.of.clone(), column.key.clone())).collect(),
             });
         }
         heads
@@ -215,6 +219,9 @@ impl Timelines {
         load.clients.extend(numbers.take(head.rows)?.map(|clients| clients as u32));
         if head.pooled {
             load.pool.get_or_insert_with(|| PoolLoad::unknown(before));
+        }
+        for (of, key) in &head.counts {
+            load.count_mut(of, key, before);
         }
         for column in load.columns_mut() {
             column.extend(numbers.take_known(head.rows)?);

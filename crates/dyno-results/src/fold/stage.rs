@@ -9,12 +9,14 @@ use super::seconds::{Second, Seconds};
 use super::sums::{StageLevels, StageSums};
 use crate::defaults::is_default;
 use crate::document::{
-    Estimate, Percentiles, QueryResult, ResponseLimitResult, StageResult, Totals, TypeResult,
+    CountResult, Estimate, Percentiles, QueryResult, ResponseLimitResult, StageResult, Totals, TypeResult,
 };
 use crate::event::{
-    Interval, Pool, Queries, ResponseLimit, RunningQuery, Stage, StageFinished, StageKind, TypeInterval,
+    Interval, OwnCount, Pool, Queries, ResponseLimit, RunningQuery, Stage, StageFinished, StageKind,
+    TypeInterval,
 };
 use crate::latency::{self, Latency};
+use crate::measure::add_own;
 use crate::statistics::throughput::{self, Slice};
 
 /// One of the times.
@@ -81,6 +83,8 @@ struct TypeFold {
     done: u64,
     rolled_back: u64,
     failed: u64,
+    #[serde(default, skip_serializing_if = "is_default")]
+    own: Vec<u64>,
     all: TypeInterval,
 }
 
@@ -299,10 +303,13 @@ impl StageFold {
         let share = (all > 0).then(|| of_type.done as f64 / all as f64);
         let own = self.stage.response_limits.iter().filter(|limit| limit.of == name);
         let response_limits = own.map(|limit| of_type.limited(limit)).collect();
+        let own = self.stage.counted(|_| Some(&of_type.own)).filter(|(count, _)| count.of == name);
+        let counts = own.map(|(of, count)| of_type.counted(of, count)).collect();
         TypeResult {
             share,
             per_s: throughput.map(|throughput| throughput.mean * share.unwrap_or(0.0)),
             response_limits,
+            counts,
             ..of_type.result(name.into_owned())
         }
     }
@@ -348,8 +355,13 @@ impl StageFold {
             reconnects: self.sums.totals.reconnects,
             skipped: self.sums.skipped,
             errors: &self.sums.errors,
+            counts: self.stage.counted(|place| Some(&self.type_at(place)?.all.own)).collect(),
             now: self.finished.is_none().then_some(&self.sums.last),
         }
+    }
+
+    fn type_at(&self, place: usize) -> Option<&TypeFold> {
+        self.sums.types.get(&u16::try_from(place).ok()?)
     }
 
     fn merged(&self, of: Times) -> Option<Cow<'_, Latency>> {
@@ -424,6 +436,7 @@ impl TypeFold {
             self.done += interval.done;
             self.rolled_back += interval.rolled_back;
             self.failed += interval.failed;
+            add_own(&mut self.own, &interval.own);
         }
         self.all.add(interval);
     }
@@ -435,6 +448,16 @@ impl TypeFold {
             limit_us: limit.limit_us,
             found_us,
             kept: found_us.map(|found_us| found_us <= limit.limit_us),
+        }
+    }
+
+    fn counted(&self, OwnCount { key, about, .. }: &OwnCount, count: u64) -> CountResult {
+        let transactions = self.done.saturating_sub(self.rolled_back);
+        CountResult {
+            key: key.clone(),
+            about: about.clone(),
+            count,
+            per_transaction: (transactions > 0).then(|| count as f64 / transactions as f64),
         }
     }
 
@@ -452,6 +475,7 @@ impl TypeFold {
             response: Percentiles::of(&self.all.response),
             first_row: Percentiles::of(&self.all.first_row),
             response_limits: Vec::new(),
+            counts: Vec::new(),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Fold;
-use crate::event::{Pool, Stage, TypeInterval};
+use crate::event::{OwnCount, Pool, Stage, TypeInterval};
 
 /// What a stage's intervals have come to.
 #[derive(Debug)]
@@ -18,6 +18,8 @@ pub struct StageSums<'a> {
     pub reconnects: u64,
     pub skipped: u64,
     pub errors: &'a BTreeMap<String, u64>,
+    /// What the workload itself counts, the drain included.
+    pub counts: Vec<(&'a OwnCount, u64)>,
     /// `None` where the stage does not go on.
     pub now: Option<&'a StageLevels>,
 }

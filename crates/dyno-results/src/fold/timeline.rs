@@ -40,6 +40,7 @@ impl Timelines {
         load.failed_per_s.push(per_s(interval.types.iter().map(|of_type| of_type.failed).sum()));
         push_latency(load, interval.latency().as_deref());
         push_pool(load, interval);
+        push_counts(load, (stage, interval), per_s);
     }
 
     /// p50, p90 and p99 of the last interval of a stage, microseconds.
@@ -108,4 +109,21 @@ fn push_pool(load: &mut LoadColumns, interval: &Interval) {
     columns.idle.push(pool.map(|pool| (f64::from(pool.connections) - pool.in_use_mean).max(0.0)));
     columns.waiting.push(pool.map(|pool| pool.waiting_mean));
     columns.wait_p99_us.push(wait.and_then(|wait| wait.percentile_us(99.0)));
+}
+
+/// A column of a count begins with the first stage of its workload, and is empty in those of others.
+fn push_counts(
+    load: &mut LoadColumns,
+    (stage, interval): (&Stage, &Interval),
+    per_s: impl Fn(u64) -> Option<f64>,
+) {
+    let before = load.t_s.len() - 1;
+    let slots_of = |place: usize| {
+        let of_type = interval.types.iter().find(|of_type| usize::from(of_type.type_index) == place)?;
+        Some(of_type.own.as_slice())
+    };
+    for (of, count) in stage.counted(slots_of) {
+        load.count_mut(&of.of, &of.key, before).per_s.push(per_s(count));
+    }
+    load.counts.iter_mut().for_each(|column| column.per_s.resize(before + 1, None));
 }

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use crate::document::Report;
 use crate::event::{
     Arrival, Check, Code, Data, Distribution, Event, Facts, Figure, Finding, Finished, Hook, HookTime, Host,
-    Interval, NotDone, Notice, Outcome, Per, Pool, PrepareStep, ResponseLimit, Sample, Setting, SettingFacts,
-    Settings, Severity, Stage, StageFinished, StageKey, StageKind, Stamped, Started, Subject, Table, Target,
-    TargetLost, TypeInterval,
+    Interval, NotDone, Notice, Outcome, OwnCount, Per, Pool, PrepareStep, ResponseLimit, Sample, Setting,
+    SettingFacts, Settings, Severity, Stage, StageFinished, StageKey, StageKind, Stamped, Started, Subject,
+    Table, Target, TargetLost, TypeInterval,
 };
 use crate::fold::fold;
 use crate::latency::Latency;
@@ -273,11 +273,19 @@ pub(crate) fn mix_fixture(payment_us: f64, holds: usize) -> Fixture {
         stage.response_limits = [("order", 5000.0), ("payment", payment_us)]
             .map(|(of, limit_us)| ResponseLimit { of: of.to_owned(), percentile: 90.0, limit_us })
             .to_vec();
+        let count = |of: &str, key: &str| OwnCount {
+            of: of.to_owned(),
+            key: key.to_owned(),
+            about: format!("{key} of a {of}"),
+        };
+        stage.counts = vec![count("order", "lines"), count("payment", "late"), count("order", "far")];
         for (index, done) in load.tps.iter().enumerate() {
             fixture.second_passes();
             let mut second = interval(&load, id, index, *done);
             second.types[0].type_index = 1;
-            let mut order = TypeInterval { done: 30, rolled_back: 1, ..TypeInterval::default() };
+            second.types[0].own = vec![index as u64];
+            let mut order =
+                TypeInterval { done: 30, rolled_back: 1, own: vec![290, 3], ..TypeInterval::default() };
             order.service.record_n(if index == 9 { 8_000_000 } else { 2_000_000 }, 30);
             second.types.insert(0, order);
             fixture.push(Event::Interval(second));
@@ -322,6 +330,7 @@ fn part(whole: &Interval, generator: u32) -> Interval {
         let mut own = all.clone();
         own.counts_mut().for_each(|count| *count = share(*count));
         own.times_mut().for_each(|times| *times = latency(times));
+        own.own.iter_mut().for_each(|count| *count = share(*count));
         own
     };
     let thread = whole.driver_cpu_ns.get(generator as usize);

@@ -183,6 +183,10 @@ pub struct TransactionFile {
     /// The same of rows that it removes
     #[schemars(with = "Option<BTreeMap<String, NumberOrText>>")]
     pub removes: Option<BTreeMap<String, Spanned<toml::Value>>>,
+    /// What else is counted of those that end well and are not rolled back, by keys of small letters, digits and `_`
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, CountFile>")]
+    pub counts: BTreeMap<Spanned<String>, CountFile>,
     /// read committed, repeatable read or serializable [default: what the server is set to]
     #[schemars(with = "Option<String>")]
     pub isolation: Option<Spanned<String>>,
@@ -205,6 +209,16 @@ pub struct TransactionFile {
     /// How long percentiles of its response time may be
     #[serde(default)]
     pub within: WithinFile,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct CountFile {
+    /// What is counted, in words for reports: `districts skipped`
+    pub about: String,
+    /// How many there were in a transaction: a number, or an expression over the variables of its script, as they are at its end
+    #[schemars(with = "NumberOrText")]
+    pub value: Spanned<toml::Value>,
 }
 
 /// Seconds.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use dyno_engine::workload::Workload;
-use dyno_results::event::{Figure, ResponseLimit};
+use dyno_results::event::{Figure, OwnCount, ResponseLimit};
 use dyno_results::format::grouped;
 use dyno_target::cause::Cause;
 use dyno_target::connection::Connection;
@@ -114,6 +114,7 @@ fn parts(
             script: script.called(transaction.name),
             weight: *weight,
             effects: transaction.effects.clone().unwrap_or_default(),
+            counts: transaction.counts.iter().map(|(_, value)| value.clone()).collect(),
             returns: transaction.returns,
             pauses: pauses.get(place).copied().unwrap_or_default(),
         })
@@ -231,6 +232,12 @@ impl SeriesLoad for FolderLoad {
     fn response_limits(&self) -> Vec<ResponseLimit> {
         let parts = self.folder.mixes[self.place].parts.iter();
         parts.flat_map(|(part, _)| self.folder.transactions[*part].response_limits.clone()).collect()
+    }
+
+    fn counts(&self) -> Vec<OwnCount> {
+        let parts = self.folder.mixes[self.place].parts.iter();
+        let counts = parts.flat_map(|(part, _)| &self.folder.transactions[*part].counts);
+        counts.map(|(count, _)| count.clone()).collect()
     }
 
     fn reset(

@@ -29,6 +29,10 @@ impl Workload for WithSettings {
         self.load.types()
     }
 
+    fn counts(&self, of: TransactionType) -> usize {
+        self.load.counts(of)
+    }
+
     fn statements(&self) -> &[Statement] {
         self.load.statements()
     }
@@ -119,6 +123,10 @@ impl Client for ClientWithSettings {
 
     fn ended(&mut self, ended: &EndedTransaction) {
         self.client.ended(ended);
+    }
+
+    fn count(&mut self, counts: &mut [u64]) {
+        self.client.count(counts);
     }
 
     fn skipped(&mut self, due_ns: u64, now_ns: u64) {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use dyno_results::event::OwnCount;
 use dyno_results::format::{grouped, latency_us, long};
 use dyno_target::usual_dialects;
 
@@ -45,6 +46,9 @@ pub fn check(name: &str, files: &BTreeMap<String, String>) -> Result<String, Mis
         for limit in &transaction.response_limits {
             let (name, most) = (transaction.name, latency_us(limit.limit_us));
             let _ = writeln!(text, "{}/{name}: p{} within {most}", folder.name, limit.percentile);
+        }
+        for (OwnCount { of, key, about }, _) in &transaction.counts {
+            let _ = writeln!(text, "{}/{of}: counts {about} ({key})", folder.name);
         }
     }
     for (workload, figure) in folder.workloads.iter().zip(folder.figures(&values).map_err(failed)?) {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dyno_results::event::{Figure, ResponseLimit};
+use dyno_results::event::{Figure, OwnCount, ResponseLimit};
 use dyno_target::product::{Dialect, ISOLATION_LEVELS};
 use toml::Spanned;
 
-use super::file::{ContendedFile, FigureFile, MixFile, TransactionFile, WithinFile};
+use super::file::{ContendedFile, CountFile, FigureFile, MixFile, TransactionFile, WithinFile};
 use super::mistake::{Mistake, Notes};
 use super::options::{Options, inside, text_of};
 use super::passes::Pass;
@@ -17,7 +17,7 @@ use super::{DIALECTS, STATEMENTS_MAX, commands};
 use crate::benchmark::Contention;
 use crate::pgbench::mix::Pauses;
 use crate::script::{Names, Program, RowContext, Undefined, Value, compile};
-use crate::scripts::{SqlScript, SqlScriptError};
+use crate::scripts::{Place, SqlScript, SqlScriptError};
 use crate::statements::statements;
 
 /// How many transactions can be dealt to a client at a time.
@@ -38,6 +38,8 @@ pub(super) struct Transaction {
     /// What it does to the numbers of rows, over the variables of its script, each with its place among the counts (see [`count`]);
     /// `None` where that is not known.
     pub effects: Option<Vec<(usize, String)>>,
+    /// What else is counted, and the expression over the variables of its script.
+    pub counts: Vec<(OwnCount, String)>,
     pub returns: Option<u64>,
     /// Its isolation level, where that is not left to the server.
     pub isolation: Option<&'static str>,
@@ -116,6 +118,7 @@ impl Transaction {
         if effects.as_ref().is_some_and(|effects| !effects.is_empty()) {
             scripts.iter().for_each(|script| check_commit(script, notes));
         }
+        let counts = counts(name, &file.counts, &scripts, notes);
         let isolation = file.isolation.as_ref().and_then(|level| isolation(level, &scripts, notes));
         let numbers = |script: &SqlScript, table: &Table| {
             script.counters().contains(&table.name) || script.names(&last_of(&table.name))
@@ -163,6 +166,7 @@ impl Transaction {
             script,
             variants,
             effects,
+            counts,
             returns,
             isolation,
             pauses,
@@ -401,35 +405,71 @@ fn effects(
                     notes.unknown(number.span(), "table", table, known);
                 }
             }
-            for script in scripts {
-                match script.undefined_at_commit(&text) {
-                    Ok(None) => {}
-                    Ok(Some(Undefined { name, nearest, .. })) => {
-                        let file = script.name();
-                        let meant =
-                            nearest.map(|nearest| format!("; did you mean :{nearest}?")).unwrap_or_default();
-                        notes.at(
-                            number.span(),
-                            format!("the variable :{name} has no value where {file} sends its COMMIT, or its only statement{meant}"),
-                        );
-                    }
-                    Err(error) => {
-                        notes.at(
-                            inside(&number.span(), error.offset),
-                            format!("{} in the expression `{text}`", error.in_words(&text)),
-                        );
-                        break;
-                    }
-                }
-            }
-            if let Some(value) = constant(&text)
-                && !matches!(value, Value::Integer(0..))
-            {
-                notes.at(number.span(), format!("`{text}` is no number of rows"));
-            }
+            check_number((number, "number of rows"), Place::Commit, scripts, notes);
         }
     }
     effects
+}
+
+/// What `counts` says.
+fn counts(
+    of: &str,
+    says: &BTreeMap<Spanned<String>, CountFile>,
+    scripts: &[SqlScript],
+    notes: &mut Notes<'_>,
+) -> Vec<(OwnCount, String)> {
+    let counted = says.iter().map(|(key, CountFile { about, value })| {
+        let text = key.get_ref().as_str();
+        let is_key = text.starts_with(|c: char| c.is_ascii_lowercase())
+            && text.len() <= 48
+            && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+        if !is_key {
+            let takes = "it takes small letters, digits and `_`, and begins with a letter";
+            notes.at(key.span(), format!("`{text}` is no key of a count: {takes}"));
+        }
+        if about.trim().is_empty() {
+            notes.at(key.span(), format!("`about` says nothing of what `{text}` counts"));
+        }
+        check_number((value, "count"), Place::End, scripts, notes);
+        let (of, key, about) = (of.to_owned(), text.to_owned(), about.clone());
+        (OwnCount { of, key, about }, text_of(value))
+    });
+    counted.collect()
+}
+
+/// Looks at an expression over the variables of a script, of which a number comes.
+fn check_number(
+    (number, what): (&Spanned<toml::Value>, &str),
+    place: Place,
+    scripts: &[SqlScript],
+    notes: &mut Notes<'_>,
+) {
+    let text = text_of(number);
+    for script in scripts {
+        match script.undefined_at(place, &text) {
+            Ok(None) => {}
+            Ok(Some(Undefined { name, nearest, .. })) => {
+                let file = script.name();
+                let meant = nearest.map(|nearest| format!("; did you mean :{nearest}?")).unwrap_or_default();
+                notes.at(
+                    number.span(),
+                    format!("the variable :{name} has no value where {file} {place}{meant}"),
+                );
+            }
+            Err(error) => {
+                notes.at(
+                    inside(&number.span(), error.offset),
+                    format!("{} in the expression `{text}`", error.in_words(&text)),
+                );
+                break;
+            }
+        }
+    }
+    if let Some(value) = constant(&text)
+        && !matches!(value, Value::Integer(0..))
+    {
+        notes.at(number.span(), format!("`{text}` is no {what}"));
+    }
 }
 
 /// The value of an expression that is the same for each transaction; `None` where it is not known.

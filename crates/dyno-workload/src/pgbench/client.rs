@@ -71,6 +71,8 @@ pub(super) struct ScriptClient {
     /// Before the transaction.
     pause: Option<Duration>,
     pub(super) commit: Commit,
+    /// What was counted within the last transaction of which anything is.
+    pub(super) counted: Vec<u64>,
     /// Rows that the statements of the transaction have returned.
     pub(super) returned: u64,
     /// Turns so far of the transaction.
@@ -151,6 +153,7 @@ impl ScriptClient {
             deck: Deck::default(),
             pause: None,
             commit: Commit::default(),
+            counted: Vec::new(),
             returned: 0,
             turned: 0,
             rolled_back: false,
@@ -429,12 +432,19 @@ impl ScriptClient {
                 return Err(aborted);
             }
             // pgbench counts it all the same.
-            let Aborted { why } = aborted;
-            self.gave_up = Some(why);
-            self.shared.aborted(self.identity.thread);
-            return Ok(Step::DoneAndAbort);
+            return Ok(self.done_and_aborted(aborted));
         }
-        Ok(if self.rolled_back { Step::RolledBack } else { Step::Done })
+        if self.rolled_back {
+            return Ok(Step::RolledBack);
+        }
+        Ok(self.note_counts().map_or_else(|aborted| self.done_and_aborted(aborted), |()| Step::Done))
+    }
+
+    /// What the transaction did stays, and no other follows.
+    fn done_and_aborted(&mut self, Aborted { why }: Aborted) -> Step {
+        self.gave_up = Some(why);
+        self.shared.aborted(self.identity.thread);
+        Step::DoneAndAbort
     }
 }
 
@@ -549,6 +559,10 @@ impl Client for ScriptClient {
         // Between two transactions it stands at none of the commands.
         self.command = 0;
         self.online = !self.shared.options.connects_each;
+    }
+
+    fn count(&mut self, counts: &mut [u64]) {
+        counts.iter_mut().zip(&self.counted).for_each(|(sum, count)| *sum += count);
     }
 
     fn skipped(&mut self, _due_ns: u64, now_ns: u64) {

@@ -20,7 +20,8 @@ use super::tally::{Counts, Tally};
 use crate::script::random::Prng;
 use crate::script::seeds::{Seeds, choose};
 use crate::script::{
-    Command, Counters, Gset, Kind, Language, Names, Protocol, Script, Slot, Sql, Value, Variables, sets,
+    Command, Counters, Gset, Kind, Language, Names, Program, Protocol, Script, Slot, Sql, Value, Variables,
+    sets,
 };
 
 /// A script and how often it is chosen.
@@ -30,6 +31,8 @@ pub struct WeightedScript {
     pub weight: u32,
     /// What a transaction does to the numbers of rows.
     pub effects: Vec<Effect>,
+    /// What is counted within its transactions, over the variables at the end of the script.
+    pub counts: Vec<Program>,
     /// Rows that its statements are to return, together.
     pub returns: Option<u64>,
     pub pauses: Pauses,
@@ -37,7 +40,14 @@ pub struct WeightedScript {
 
 impl WeightedScript {
     pub fn new(script: Script, weight: u32) -> Self {
-        Self { script, weight, effects: Vec::new(), returns: None, pauses: Pauses::default() }
+        Self {
+            script,
+            weight,
+            effects: Vec::new(),
+            counts: Vec::new(),
+            returns: None,
+            pauses: Pauses::default(),
+        }
     }
 }
 
@@ -403,6 +413,10 @@ impl PgbenchShared {
 impl Workload for PgbenchLoad {
     fn types(&self) -> &[String] {
         &self.0.types
+    }
+
+    fn counts(&self, TransactionType(script): TransactionType) -> usize {
+        self.0.scripts.get(usize::from(script)).map_or(0, |script| script.counts.len())
     }
 
     fn statements(&self) -> &[Statement] {

@@ -5,6 +5,7 @@ pub mod before;
 pub mod bound;
 mod client;
 pub mod console;
+mod counts;
 mod debug;
 pub mod effects;
 mod failure_text;

@@ -53,6 +53,34 @@ fn rows_are_counted_by_the_variables_of_the_scripts() {
 }
 
 #[test]
+fn what_a_transaction_counts_is_what_its_commits_have_done() {
+    on_each(|shop| {
+        let name = &shop.name;
+        shop.prepare_of("./orders").unwrap();
+        let rows = || {
+            let of = |table| shop.text(&format!("SELECT COUNT(*) FROM {table}")).parse::<u64>().unwrap();
+            ["line", "purchase"].map(of)
+        };
+        let load = shop.find("./orders/mix").loads().remove(0);
+        load.reset(&mut shop.open(), None).unwrap();
+        let [lines, _] = rows();
+        let counted = shop.counted(load.as_ref(), 60);
+        let [bought, cancelled, orders] =
+            ["buy.lines", "cancel.lines", "buy.orders"].map(|count| counted[count]);
+        let [lines_after, _] = rows();
+        assert_eq!(lines + bought, lines_after + cancelled, "{name}: {counted:?}");
+        // Of the 80 some are undone.
+        assert!(orders > 40 && orders < 80 && bought >= orders, "{name}: {counted:?}");
+
+        let load = shop.find("./orders/buy").loads().remove(0);
+        load.reset(&mut shop.open(), None).unwrap();
+        let [_, before] = rows();
+        let counted = shop.counted(load.as_ref(), 20);
+        assert_eq!(before + counted["buy.orders"], rows()[1], "{name}: {counted:?}");
+    });
+}
+
+#[test]
 fn a_script_that_draws_from_the_largest_key_is_shown() {
     let files = folder::read(Path::new("tests/folder/orders")).unwrap();
     let shown = folder::check("./orders", &files).unwrap();

@@ -7,8 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use dyno_engine::config::EngineConfig;
 use dyno_engine::engine::{Engine, Observation};
-use dyno_engine::error::SessionError;
-use dyno_results::event::Check;
+use dyno_results::event::{Check, Stage};
 use dyno_results::spec::{End, Protocol, StageOrder};
 use dyno_target::{Connection, Environment, Target};
 use dyno_workload::benchmark::{
@@ -98,15 +97,36 @@ impl Shop {
         self.open().execute(sql).unwrap();
     }
 
+    fn sending(&self) -> Sending {
+        Sending { dialect: Some(self.open().dialect()), tries_max: 10, threads: 2, ..Sending::default() }
+    }
+
     /// Two clients with so many transactions each, none of which fails for good.
     pub(crate) fn run(&self, load: &dyn SeriesLoad, transactions: u64) -> Done {
-        let dialect = Some(self.open().dialect());
-        let sending = Sending { dialect, tries_max: 10, threads: 2, ..Sending::default() };
+        let sending = self.sending();
         let told = RefCell::new(Vec::new());
-        let done =
-            self.run_as(load, transactions, &sending, |error| told.borrow_mut().push(error.to_string()));
+        let done = self.run_as(load, transactions, &sending, |seen| {
+            if let Observation::Error(error) = seen {
+                told.borrow_mut().push(error.to_string());
+            }
+        });
         assert_eq!(done.failed + done.unknown, 0, "{}: {:?}", self.name, told.into_inner());
         done
+    }
+
+    /// The same: what the workload itself has counted, by transaction type and key.
+    pub(crate) fn counted(&self, load: &dyn SeriesLoad, transactions: u64) -> BTreeMap<String, u64> {
+        let types = load.workload(&Sending::default()).unwrap().types().to_vec();
+        let stage = Stage { types, counts: load.counts(), ..Stage::default() };
+        let counted = RefCell::new(BTreeMap::new());
+        self.run_as(load, transactions, &self.sending(), |seen| {
+            let Observation::Interval(interval) = seen else { return };
+            let of_type = |place| interval.types.iter().find(|part| usize::from(part.type_index) == place);
+            for (of, count) in stage.counted(|place| Some(&of_type(place)?.own)) {
+                *counted.borrow_mut().entry(format!("{}.{}", of.of, of.key)).or_default() += count;
+            }
+        });
+        counted.into_inner()
     }
 
     /// The same with texts for statements, where connections may be lost.
@@ -121,23 +141,21 @@ impl Shop {
         load: &dyn SeriesLoad,
         transactions: u64,
         sending: &Sending,
-        tell: impl Fn(SessionError),
+        see: impl Fn(&Observation),
     ) -> Done {
         let workload = load.workload(sending).unwrap();
         let config = EngineConfig { protocol: sending.protocol, ..config(1) };
         let mut engine = Engine::start(self.target.route().unwrap(), &workload, config).unwrap();
         let order = StageOrder::closed(2, End::TransactionsPerClient(transactions));
         let mut done = Done::default();
-        let mut observe = |observation| match observation {
-            Observation::Interval(interval) => {
-                for part in &interval.types {
-                    done.acknowledged += part.done;
-                    done.unknown += part.unknown;
-                    done.failed += part.failed;
-                }
+        let mut observe = |observation| {
+            see(&observation);
+            let Observation::Interval(interval) = observation else { return };
+            for part in &interval.types {
+                done.acknowledged += part.done;
+                done.unknown += part.unknown;
+                done.failed += part.failed;
             }
-            Observation::Error(error) => tell(error),
-            _ => {}
         };
         engine.run_stage(&order, &AtomicBool::new(false), &mut observe).unwrap();
         done

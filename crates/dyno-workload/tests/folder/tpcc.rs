@@ -206,6 +206,15 @@ fn populations_are_the_specifications_and_faults_are_found_by_their_conditions()
         for workload in ["stock_level", "order_status", "new_order", "payment", "delivery", "mix"] {
             assert_eq!(failed(&shop, &format!("./tpcc/{workload}"), &[]), "", "{name}: {workload}");
         }
+        // A district is delivered, or it is skipped.
+        let load = shop.find("./tpcc/delivery").loads().remove(0);
+        load.reset(&mut shop.open(), None).unwrap();
+        shop.execute("DELETE FROM new_order WHERE no_d_id IN (3, 8)");
+        let orders = || shop.text("SELECT COUNT(*) FROM new_order").parse::<u64>().unwrap();
+        let before = orders();
+        let skipped = shop.counted(load.as_ref(), 20)["delivery.districts_skipped"];
+        assert_eq!((before - orders() + skipped, skipped >= 80), (400, true), "{name}");
+        shop.prepare_of("./tpcc").unwrap();
         for (fault, done, undone, expected) in FAULTS {
             assert_eq!(failed(&shop, "./tpcc/mix", done), *expected, "{name}: {fault}");
             undone.iter().for_each(|sql| shop.execute(sql));

@@ -363,6 +363,7 @@ impl<'a> StreamRun<'a> {
             types: self.types.clone(),
             figure: self.load.figure(),
             response_limits: self.load.response_limits(),
+            counts: self.load.counts(),
             ..Stage::default()
         };
         let subject = StageSubject { stage, url, pass: self.plan.pass };

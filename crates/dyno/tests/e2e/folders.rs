@@ -259,6 +259,7 @@ columns = [{ name = "id", type = "integer", value = ":row" }]
 [[transactions]]
 name = "buy"
 adds = { buys = 1 }
+counts = { even = { value = "1 - :id % 2", about = "even numbers" } }
 within = { p50 = 0.000001 }
 
 [[transactions]]
@@ -291,6 +292,7 @@ fn a_mix_tells_what_it_counts_its_limits_and_what_is_undone() {
     let checked = home.dyno(&["workloads", "check", "./shop"]).expect(0).out;
     assert!(checked.contains("./shop/look: p90 within 1 h\n"), "{checked}");
     assert!(checked.contains("./shop/mix: orders an hour of buy\n"), "{checked}");
+    assert!(checked.contains("./shop/buy: counts even numbers (even)\n"), "{checked}");
     let target = target(&home, "mix.db", "?journal_mode=wal&synchronous=off");
     let run =
         ["run", "./shop", "--warm-up", "0s", "--clients", "1", "--transactions", "100", "--target", &target];
@@ -301,6 +303,10 @@ fn a_mix_tells_what_it_counts_its_limits_and_what_is_undone() {
     let counts = |it: &Value| ["done", "rolled_back", "failed"].map(|key| it[key].as_u64().unwrap());
     assert_eq!((counts(buy), counts(look)), ([80, 20, 0], [20, 0, 0]));
     assert_eq!((&buy["share"], &look["share"]), (&json!(0.8), &json!(0.2)));
+    // Of 100 numbers 80 are drawn here, of which each fourth is undone: 20 even ones stay, of 60.
+    let even =
+        json!([{ "key": "even", "about": "even numbers", "count": 20, "per_transaction": 20.0 / 60.0 }]);
+    assert_eq!((&buy["counts"], &look["counts"]), (&even, &Value::Null));
     let kept = |it: &Value| {
         let limits = it["response_limits"].as_array().unwrap().iter();
         limits.map(|limit| (limit["percentile"].clone(), limit["kept"].clone())).collect::<Vec<_>>()
@@ -329,6 +335,7 @@ fn a_mix_tells_what_it_counts_its_limits_and_what_is_undone() {
         "p90 1 h kept, p99 1 h kept",
         "rolled back",
         "p50 1.0 µs not kept",
+        "buy: 20 even numbers, 0.33 a transaction",
     ] {
         assert!(told.contains(words), "{words}: {told}");
     }

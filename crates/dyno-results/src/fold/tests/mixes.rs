@@ -1,9 +1,9 @@
 //! What a workload counts, and the transactions of a mix.
 
 use super::*;
-use crate::document::{HeadlineFigure, TypeResult};
+use crate::document::{CountLoad, HeadlineFigure, TypeResult};
 use crate::event::Per;
-use crate::fixture::mix_fixture;
+use crate::fixture::{divided, mix_fixture};
 
 #[test]
 fn a_transaction_has_its_share_and_its_limits() {
@@ -34,4 +34,27 @@ fn a_figure_leaves_out_what_was_rolled_back_and_has_the_interval_of_its_seconds(
     assert_eq!(figure(1).possible_text().as_deref(), Some("50% of the possible 3,480"));
     let of_repeats = figure(3);
     assert_eq!((of_repeats.value.mean, of_repeats.value.samples), (1740.0, 3));
+}
+
+#[test]
+fn what_a_workload_counts_adds_up_by_its_key() {
+    let fixture = mix_fixture(500.0, 1);
+    for events in [&fixture.events, &divided(&fixture.events)] {
+        let report = fold(events);
+        let [order, payment] = only_stage(&report).by_type.as_slice() else { panic!("two types") };
+        let told = |it: &TypeResult| {
+            let counts = it.counts.iter();
+            counts.map(|it| (it.key.clone(), it.count, it.per_transaction)).collect::<Vec<_>>()
+        };
+        let of = |key: &str, count, transactions| {
+            (key.to_owned(), count, Some(count as f64 / f64::from(transactions)))
+        };
+        assert_eq!(told(order), [of("lines", 2900, 290), of("far", 30, 290)]);
+        assert_eq!(told(payment), [of("late", 45, 200)]);
+        let counts = &report.timelines[0].load.counts;
+        let names: Vec<_> = counts.iter().map(CountLoad::name).collect();
+        assert_eq!(names, ["order.lines (1/s)", "payment.late (1/s)", "order.far (1/s)"]);
+        let late: Vec<_> = (0..10).map(|index| Some(f64::from(index))).collect();
+        assert_eq!(counts[1].per_s, late);
+    }
 }
