@@ -13,11 +13,36 @@ pub enum ErrorCodes {
     Names,
 }
 
+/// What workloads require and not every kind of target has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Feature {
+    /// Several statements that are done together or not at all.
+    Transactions,
+    /// Keys that are unique, by which single rows are changed.
+    Keys,
+    /// Columns whose values the server counts up.
+    NumberedRows,
+    /// A type for dates, from which an interval can be taken.
+    Dates,
+}
+
+impl std::fmt::Display for Feature {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Transactions => "transactions",
+            Self::Keys => "unique keys by which single rows are changed",
+            Self::NumberedRows => "columns that number rows",
+            Self::Dates => "arithmetic with dates",
+        })
+    }
+}
+
 /// What a kind of target is and can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capabilities {
-    /// The protocol's name, by which workloads say what they run on.
+    /// The protocol's name, by which folders say what they run on.
     pub protocol: &'static str,
+    pub features: &'static [Feature],
     /// The name of a target where the user gives it none.
     pub short_name: &'static str,
     pub error_codes: ErrorCodes,
@@ -34,16 +59,20 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
+    const OF_SERVERS: &'static [Feature] =
+        &[Feature::Transactions, Feature::Keys, Feature::NumberedRows, Feature::Dates];
     /// Of a server that dyno starts itself.
     pub const EMBEDDED: Self = Self::POSTGRESQL;
     pub const POSTGRESQL: Self = Self {
         error_codes: ErrorCodes::SqlStates,
         extended_protocol: true,
+        features: Self::OF_SERVERS,
         parallel_workers: Some("SET max_parallel_workers_per_gather = {workers}"),
         ..Self::new("PostgreSQL", "pg", Syntax::POSTGRESQL)
     };
     pub const MYSQL: Self = Self {
         error_codes: ErrorCodes::Numbers,
+        features: Self::OF_SERVERS,
         name_database: Some("mysql://user@host/DATABASE"),
         ..Self::new("MySQL", "my", Syntax::MYSQL)
     };
@@ -52,6 +81,7 @@ impl Capabilities {
     pub(crate) const fn new(protocol: &'static str, short_name: &'static str, syntax: Syntax) -> Self {
         Self {
             protocol,
+            features: &[],
             short_name,
             error_codes: ErrorCodes::Names,
             syntax,

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "adbc")]
 use crate::adbc;
+use crate::Capabilities;
 use crate::inspect::{DriverKind, DriverTarget};
 use crate::product::Dialect;
 use crate::settings::{Environment, TargetError};
@@ -17,6 +18,12 @@ static KINDS: &[&DriverKind] = &[
     #[cfg(feature = "adbc")]
     &adbc::ANY,
 ];
+
+/// What targets of each kind can do.
+pub fn kinds() -> impl Iterator<Item = Capabilities> {
+    let of_wire = [Capabilities::POSTGRESQL, Capabilities::MYSQL];
+    of_wire.into_iter().chain(KINDS.iter().map(|kind| kind.capabilities))
+}
 
 /// Reads a target's name; `None` where it names nothing that has a driver.
 pub(crate) fn parse(text: &str, environment: &Environment) -> Option<Result<DriverTarget, TargetError>> {

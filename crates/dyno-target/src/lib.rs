@@ -27,9 +27,9 @@ pub mod statements;
 mod target;
 mod tls;
 
-pub use capabilities::{Capabilities, ErrorCodes};
+pub use capabilities::{Capabilities, ErrorCodes, Feature};
 pub use connection::Connection;
-pub use drivers::{examples as driver_examples, is_address as is_driver_address, usual_dialects};
+pub use drivers::{examples as driver_examples, is_address as is_driver_address, kinds, usual_dialects};
 pub use dyno_wire::server_error::cause;
 pub use inspect::DriverTarget;
 pub use mysql::MySqlSettings;

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use std::str::FromStr;
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches as _};
-use dyno_target::Capabilities;
+use dyno_target::{Capabilities, Feature};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Serialize, Serializer};
@@ -21,8 +21,46 @@ pub struct Listed {
     pub name: &'static str,
     /// One line.
     pub about: &'static str,
-    /// The protocols of the servers that it runs on.
-    pub runs_on: &'static [&'static str],
+    pub runs_on: RunsOn,
+}
+
+/// On which kinds of targets a workload runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunsOn {
+    /// On those that have all of this.
+    Having(&'static [Feature]),
+    /// On those of these protocols, as the author of a folder says.
+    Protocols(&'static [&'static str]),
+}
+
+impl RunsOn {
+    /// Why it does not run on a target; `None` where it does.
+    pub(crate) fn lack(self, target: &Capabilities) -> Option<String> {
+        match self {
+            Self::Having(required) => {
+                let missing = required.iter().filter(|feature| !target.features.contains(feature));
+                let missing: Vec<String> = missing.map(Feature::to_string).collect();
+                let protocol = target.protocol;
+                (!missing.is_empty())
+                    .then(|| format!("needs {}, which {protocol} does not have", enumerated(missing)))
+            }
+            Self::Protocols(named) => (!named.contains(&target.protocol)).then(|| {
+                format!("runs on {} only", enumerated(named.iter().map(ToString::to_string).collect()))
+            }),
+        }
+    }
+
+    /// The protocols of all kinds of targets on which it runs.
+    pub fn protocols(self) -> Vec<&'static str> {
+        let kinds = dyno_target::kinds().filter(|kind| self.lack(kind).is_none());
+        kinds.map(|kind| kind.protocol).collect()
+    }
+}
+
+/// `--a, --b and --c`
+pub(crate) fn enumerated(mut names: Vec<String>) -> String {
+    let last = names.pop().unwrap_or_default();
+    if names.is_empty() { last } else { format!("{} and {last}", names.join(", ")) }
 }
 
 /// A scale that a user says, which families have in units of their own.
@@ -60,8 +98,8 @@ pub trait Family: Debug + Sync + 'static {
     const NAME: &'static str;
     /// One line on the workloads that the family's name alone stands for.
     const ABOUT: &'static str;
-    /// [`Capabilities::protocol`] of the targets that it runs on.
-    const RUNS_ON: &'static [&'static str];
+    /// What its workloads need of a target.
+    const REQUIRES: &'static [Feature];
     /// The ids of options of a run that are for such workloads, and that their help has.
     const FURTHER: &'static [&'static str] = &[];
     /// Whether a scenario has the options in a table of the family's name, and not beside those of others.
@@ -134,7 +172,7 @@ impl<F: Family> Registered for F {
     }
 
     fn listed(&self) -> Listed {
-        Listed { name: F::NAME, about: F::ABOUT, runs_on: F::RUNS_ON }
+        Listed { name: F::NAME, about: F::ABOUT, runs_on: RunsOn::Having(F::REQUIRES) }
     }
 
     fn workloads(&self) -> Vec<(Listed, Vec<String>)> {
@@ -230,7 +268,7 @@ impl dyn Registered + '_ {
     }
 
     pub(crate) fn runs_on(&self, target: &Capabilities) -> bool {
-        self.listed().runs_on.contains(&target.protocol)
+        self.listed().runs_on.lack(target).is_none()
     }
 }
 

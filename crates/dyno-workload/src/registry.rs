@@ -10,14 +10,14 @@ use serde_json::Map;
 use thiserror::Error;
 
 use crate::benchmark::{Benchmark, BenchmarkError};
-use crate::family::Registered;
+use crate::family::{Registered, enumerated};
 use crate::folder;
 use crate::sysbench::SysbenchFamily;
 use crate::tpch::TpchFamily;
 use crate::ycsb::YcsbFamily;
 
 pub use self::options::DataOptions;
-pub use crate::family::Listed;
+pub use crate::family::{Listed, RunsOn};
 
 /// All families. Where nobody names a workload, the first is run that the targets can run.
 static FAMILIES: LazyLock<Vec<&dyn Registered>> = LazyLock::new(|| {
@@ -101,13 +101,9 @@ impl Selection {
         target: &Capabilities,
     ) -> Result<Box<dyn Benchmark>, CannotRun> {
         let family = self.family;
-        if !family.runs_on(target) {
+        if let Some(lack) = family.listed().runs_on.lack(target) {
             let workloads = list(self.workloads.iter().copied());
-            return Err(CannotRun::Elsewhere {
-                workloads,
-                runs_on: family.listed().runs_on,
-                target: Box::new(*target),
-            });
+            return Err(CannotRun::Elsewhere { workloads, lack, target: Box::new(*target) });
         }
         if let Some((others, said)) = options.foreign(family) {
             let own = options::names(family).filter(|(_, is_usual)| *is_usual);
@@ -121,12 +117,6 @@ impl Selection {
         }
         Ok(family.benchmark(&self.workloads, options.of(family.name()), target)?)
     }
-}
-
-/// `--a, --b and --c`, and the verb to it.
-fn enumerated(mut names: Vec<String>) -> String {
-    let last = names.pop().unwrap_or_default();
-    if names.is_empty() { last } else { format!("{} and {last}", names.join(", ")) }
 }
 
 /// All workloads, each family before its own.
@@ -259,8 +249,8 @@ pub enum UnknownWorkload {
 pub enum CannotRun {
     #[error("{one} and {other} are on different data: a run has the workloads of one family")]
     TwoFamilies { one: String, other: String },
-    #[error("{workloads} runs on {} only", enumerated(runs_on.iter().map(ToString::to_string).collect()))]
-    Elsewhere { workloads: String, runs_on: &'static [&'static str], target: Box<Capabilities> },
+    #[error("{workloads} {lack}")]
+    Elsewhere { workloads: String, lack: String, target: Box<Capabilities> },
     #[error("{said} {} for {others}; {family} takes {own}", if said.contains(' ') { "are" } else { "is" })]
     Foreign { others: String, said: String, family: &'static str, own: String },
     #[error(transparent)]

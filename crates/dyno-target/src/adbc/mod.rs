@@ -20,7 +20,7 @@ use std::sync::{Arc, OnceLock};
 use dyno_engine::driver::{Driver, DriverSession, Statement};
 use dyno_wire::server_error::DriverError;
 
-use crate::Capabilities;
+use crate::{Capabilities, Feature};
 use crate::files::with_beside;
 use crate::inspect::{DriverKind, DriverTarget};
 use crate::settings::TargetError;
@@ -32,9 +32,8 @@ use settings::AdbcSettings;
 pub(crate) static DUCKDB: DriverKind = DriverKind {
     schemes: &[settings::DUCKDB],
     example: "duckdb:data.db?threads=4",
-    parse: |text, _| {
-        Some(AdbcSettings::parse_duckdb(text)?.map(|settings| target(settings, "DuckDB", &DUCKDB)))
-    },
+    capabilities: of("DuckDB"),
+    parse: |text, _| Some(AdbcSettings::parse_duckdb(text)?.map(|settings| target(settings, &DUCKDB))),
     product: &duckdb::PRODUCT,
     recognise: duckdb::recognise,
     inspector: &duckdb::INSPECTOR,
@@ -44,21 +43,30 @@ pub(crate) static DUCKDB: DriverKind = DriverKind {
 pub(crate) static ANY: DriverKind = DriverKind {
     schemes: &[settings::ANY],
     example: "adbc:DRIVER?option=value",
-    parse: |text, _| Some(AdbcSettings::parse_any(text)?.map(|settings| target(settings, "ADBC", &ANY))),
+    capabilities: of("ADBC"),
+    parse: |text, _| Some(AdbcSettings::parse_any(text)?.map(|settings| target(settings, &ANY))),
     product: &any::PRODUCT,
     recognise: any::recognise,
     inspector: &any::INSPECTOR,
     // The words of an error are those of a library that nobody knows.
 };
 
-fn target(settings: AdbcSettings, protocol: &'static str, kind: &'static DriverKind) -> DriverTarget {
+const fn of(protocol: &'static str) -> Capabilities {
+    Capabilities {
+        features: &[Feature::Transactions, Feature::Keys, Feature::Dates],
+        ..Capabilities::new(protocol, settings::ANY, sql::SYNTAX)
+    }
+}
+
+fn target(settings: AdbcSettings, kind: &'static DriverKind) -> DriverTarget {
     DriverTarget {
         url: settings.url(),
         database: settings.place(),
         passwords: settings.passwords(),
         capabilities: Capabilities {
             read_only: settings.is_read_only(),
-            ..Capabilities::new(protocol, settings.kind(), sql::SYNTAX)
+            short_name: settings.kind(),
+            ..kind.capabilities
         },
         driver: Arc::new(AdbcDriver { kind, settings, kept: OnceLock::new() }),
     }

@@ -16,10 +16,10 @@ use std::sync::{Arc, OnceLock};
 use dyno_engine::driver::{Driver, DriverSession, Statement};
 use dyno_wire::server_error::DriverError;
 
-use crate::Capabilities;
 use crate::connection::QueryError;
 use crate::inspect::{DriverKind, DriverTarget};
 use crate::product::Recognised;
+use crate::{Capabilities, Feature};
 use http::Server;
 use session::{ClickHouseSession, ServerTraits};
 use settings::{ClickHouseSettings, SCHEME, SCHEME_TLS};
@@ -27,13 +27,17 @@ use settings::{ClickHouseSettings, SCHEME, SCHEME_TLS};
 pub(crate) static KIND: DriverKind = DriverKind {
     schemes: &[SCHEME, SCHEME_TLS],
     example: "clickhouse://user@host:8123/database?max_threads=4",
+    capabilities: Capabilities {
+        features: &[Feature::Dates],
+        ..Capabilities::new("ClickHouse", "ch", session::SYNTAX)
+    },
     parse: |text, environment| {
         let settings = ClickHouseSettings::parse(text, environment)?;
         Some(settings.map(|settings| DriverTarget {
             url: settings.url(),
             database: settings.database.clone(),
             passwords: settings.password.iter().cloned().collect(),
-            capabilities: Capabilities::new("ClickHouse", "ch", session::SYNTAX),
+            capabilities: KIND.capabilities,
             driver: Arc::new(ClickHouse { settings, server: OnceLock::new(), traits: OnceLock::new() }),
         }))
     },

@@ -22,23 +22,25 @@ use dyno_wire::server_error::DriverError;
 use crate::connection::QueryError;
 use crate::inspect::{DriverKind, DriverTarget, known};
 use crate::product::Recognised;
-use crate::{Capabilities, Connection, ErrorCodes};
+use crate::{Capabilities, Connection, ErrorCodes, Feature};
 use session::HiveSession;
 use settings::{HiveSettings, SCHEME};
 
 pub(crate) static KIND: DriverKind = DriverKind {
     schemes: &[SCHEME],
     example: "hive2://user@host:10000/database?auth=nosasl",
+    capabilities: Capabilities {
+        error_codes: ErrorCodes::SqlStates,
+        features: &[Feature::Dates],
+        ..Capabilities::new("Hive", "hive", session::SYNTAX)
+    },
     parse: |text, environment| {
         let settings = HiveSettings::parse(text, environment)?;
         Some(settings.map(|settings| DriverTarget {
             url: settings.url(),
             database: settings.database.clone(),
             passwords: settings.password.iter().cloned().collect(),
-            capabilities: Capabilities {
-                error_codes: ErrorCodes::SqlStates,
-                ..Capabilities::new("Hive", "hive", session::SYNTAX)
-            },
+            capabilities: KIND.capabilities,
             driver: Arc::new(Hive { settings }),
         }))
     },

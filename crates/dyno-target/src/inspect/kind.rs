@@ -20,6 +20,7 @@ pub(crate) struct DriverKind {
     pub(crate) schemes: &'static [&'static str],
     /// How such a target is named.
     pub(crate) example: &'static str,
+    pub(crate) capabilities: Capabilities,
     /// Reads a target's name; `None` where it names nothing of this kind.
     pub(crate) parse: fn(&str, &Environment) -> Option<Result<DriverTarget, TargetError>>,
     /// The product where nothing says otherwise.

@@ -17,7 +17,7 @@ use dyno_wire::server_error::DriverError;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::Capabilities;
+use crate::{Capabilities, Feature};
 use crate::connection::QueryError;
 use crate::files::with_beside;
 use crate::inspect::{DriverKind, DriverTarget};
@@ -28,16 +28,17 @@ use settings::{OF_NEW_FILE, SCHEME, SqliteSettings, is_same};
 pub(crate) static KIND: DriverKind = DriverKind {
     schemes: &[SCHEME],
     example: "sqlite:bank.db?journal_mode=wal",
+    capabilities: Capabilities {
+        features: &[Feature::Transactions, Feature::Keys, Feature::NumberedRows],
+        ..Capabilities::new("SQLite", SCHEME, Syntax::SQLITE)
+    },
     parse: |text, _| {
         let settings = SqliteSettings::parse(text)?;
         Some(settings.map(|settings| DriverTarget {
             url: settings.url(),
             database: settings.file().display().to_string(),
             passwords: Vec::new(),
-            capabilities: Capabilities {
-                read_only: settings.is_read_only(),
-                ..Capabilities::new("SQLite", SCHEME, Syntax::SQLITE)
-            },
+            capabilities: Capabilities { read_only: settings.is_read_only(), ..KIND.capabilities },
             driver: Arc::new(settings),
         }))
     },

@@ -48,14 +48,13 @@ use self::tables::{ROW, Table};
 use self::transactions::{Mix, Transaction};
 use self::variant::Variant;
 use crate::dataset::{Marks, Terms};
+use crate::family::RunsOn;
 use crate::script::{Names, Slot};
 
 /// The file that makes a folder a workload.
 pub const FILE: &str = "workload.toml";
 /// What files for one dialect have in their names: `ingest.mysql.sql`.
 const DIALECTS: [&str; 7] = ["postgresql", "mysql", "sqlite", "duckdb", "adbc", "clickhouse", "hive"];
-/// What scripts run on, in the same order.
-const RUNS_ON: &[&str; 7] = &["PostgreSQL", "MySQL", "SQLite", "DuckDB", "ADBC", "ClickHouse", "Hive"];
 /// With what the marks of tables of users' folders begin.
 const OWN: &str = "dyno folder/";
 /// Of the mark: what stands in it, and how rows are made of their expressions.
@@ -74,7 +73,7 @@ pub(crate) struct Folder {
     name: &'static str,
     about: &'static str,
     /// Protocols of targets.
-    runs_on: &'static [&'static str],
+    runs_on: RunsOn,
     /// By their names.
     files: BTreeMap<String, String>,
     names: Arc<Names>,
@@ -248,19 +247,22 @@ fn usual(file: &WorkloadFile, mixes: &[Mix], is_whole: bool, notes: &mut Notes<'
     }
 }
 
-/// The protocols of the targets that it runs on.
-fn runs_on(file: &WorkloadFile, notes: &mut Notes<'_>) -> &'static [&'static str] {
+/// On which targets it runs: on all where it names none, and what a script requires is looked for there.
+fn runs_on(file: &WorkloadFile, notes: &mut Notes<'_>) -> RunsOn {
     if file.runs_on.is_empty() {
-        return RUNS_ON;
+        return RunsOn::Having(&[]);
     }
     let mut protocols = Vec::new();
     for name in &file.runs_on {
-        match DIALECTS.iter().position(|dialect| dialect == name.get_ref()) {
-            Some(place) => protocols.push(RUNS_ON[place]),
+        match DIALECTS.into_iter().find(|dialect| dialect == name.get_ref()) {
+            Some(dialect) => {
+                let kind = dyno_target::kinds().find(|kind| kind.protocol.eq_ignore_ascii_case(dialect));
+                protocols.push(kind.map_or(dialect, |kind| kind.protocol));
+            }
             None => notes.unknown(name.span(), "kind of target", name.get_ref(), DIALECTS.into_iter()),
         }
     }
-    protocols.leak()
+    RunsOn::Protocols(protocols.leak())
 }
 
 /// Looks whether the rows of tables without marks follow from what is found alone.

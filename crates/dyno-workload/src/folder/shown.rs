@@ -57,8 +57,8 @@ pub fn check(name: &str, files: &BTreeMap<String, String>) -> Result<String, Mis
         let _ = writeln!(text, "{workload}: {} {} of {}{most}", figure.about, figure.per.words(), figure.of);
     }
     let mut options = context(&folder.names, folder.seed, &folder.options, &values);
-    let runs_on =
-        |dialect: &str| folder.runs_on.iter().any(|protocol| protocol.eq_ignore_ascii_case(dialect));
+    let protocols = folder.runs_on.protocols();
+    let runs_on = |dialect: &str| protocols.iter().any(|protocol| protocol.eq_ignore_ascii_case(dialect));
     for (dialect, sql) in usual_dialects().into_iter().filter(|(dialect, _)| runs_on(dialect)) {
         let _ = writeln!(text, "\n{dialect}");
         for (table, count) in folder.tables.iter().zip(&rows) {

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use clap::Args;
 use dyno_results::spec::from_text;
-use dyno_target::{Capabilities, ErrorCodes};
+use dyno_target::{Capabilities, ErrorCodes, Feature};
 use schemars::JsonSchema;
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::{Deserialize as DeriveDeserialize, Serialize, Serializer};
@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::{Distribution, IgnoredErrors, NAME, Options, OptionsError, SysbenchBenchmark, Test};
 use crate::benchmark::{Benchmark, BenchmarkError};
-use crate::family::{Family, Listed, said};
+use crate::family::{Family, Listed, RunsOn, said};
 
 /// `sysbench` in the registry.
 #[derive(Debug)]
@@ -147,13 +147,13 @@ impl Family for SysbenchFamily {
     const NAME: &'static str = NAME;
     const ABOUT: &'static str =
         "read, then write: sysbench/oltp_point_select and sysbench/oltp_read_write in turn";
-    const RUNS_ON: &'static [&'static str] = &["PostgreSQL", "MySQL", "SQLite"];
+    const REQUIRES: &'static [Feature] = &[Feature::Transactions, Feature::Keys, Feature::NumberedRows];
     const HAS_TABLE: bool = true;
     const ALL: &'static [Test] = &Test::ALL;
     const USUAL: &'static [Test] = &[Test::PointSelect, Test::ReadWrite];
 
     fn listed(test: Test) -> Listed {
-        Listed { name: test.workload(), about: test.about(), runs_on: Self::RUNS_ON }
+        Listed { name: test.workload(), about: test.about(), runs_on: RunsOn::Having(Self::REQUIRES) }
     }
 
     fn calls(test: Test) -> Vec<String> {

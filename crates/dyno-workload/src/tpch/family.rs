@@ -1,7 +1,7 @@
 //! How `tpch` is registered: its workloads' names and its options.
 
 use clap::{Args, ValueEnum};
-use dyno_target::Capabilities;
+use dyno_target::{Capabilities, Feature};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use super::orders::Order;
 use super::schema::Scale;
 use crate::benchmark::{Benchmark, BenchmarkError};
 use crate::dataset::SizeError;
-use crate::family::{Family, Listed, ScaleOption};
+use crate::family::{Family, Listed, RunsOn, ScaleOption};
 
 /// Smallest and largest scale. Beyond it keys of parts do not fit into 32 bits.
 const SCALES: [f64; 2] = [0.01, 10_000.0];
@@ -109,14 +109,14 @@ impl Family for TpchFamily {
 
     const NAME: &'static str = NAME;
     const ABOUT: &'static str = "22 queries on eight tables, derived from TPC-H: tpch/queries";
-    const RUNS_ON: &'static [&'static str] = &["PostgreSQL", "MySQL", "ClickHouse", "DuckDB", "ADBC", "Hive"];
+    const REQUIRES: &'static [Feature] = &[Feature::Dates];
     const FURTHER: &'static [&'static str] = &["answers", "record", "plans"];
     const HAS_TABLE: bool = true;
     const ALL: &'static [Queries] = &QUERIES;
     const USUAL: &'static [Queries] = &[QUERIES[0]];
 
     fn listed(queries: Queries) -> Listed {
-        Listed { name: queries.workload, about: queries.about, runs_on: Self::RUNS_ON }
+        Listed { name: queries.workload, about: queries.about, runs_on: RunsOn::Having(Self::REQUIRES) }
     }
 
     fn benchmark(

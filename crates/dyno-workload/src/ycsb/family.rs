@@ -1,12 +1,12 @@
 //! How `ycsb` is registered: its workloads' names and its options.
 
-use dyno_target::Capabilities;
+use dyno_target::{Capabilities, Feature};
 
 use super::benchmark::YcsbBenchmark;
 use super::options::YcsbOptions;
 use super::{MIXES, Mix, NAME, OWN};
 use crate::benchmark::{Benchmark, BenchmarkError};
-use crate::family::{Family, Listed};
+use crate::family::{Family, Listed, RunsOn};
 
 /// `ycsb` in the registry.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ impl Family for YcsbFamily {
 
     const NAME: &'static str = NAME;
     const ABOUT: &'static str = "read, then read and write: ycsb/c and ycsb/a in turn";
-    const RUNS_ON: &'static [&'static str] = &["PostgreSQL", "MySQL", "SQLite", "DuckDB", "ADBC"];
+    const REQUIRES: &'static [Feature] = &[Feature::Keys];
     const HAS_TABLE: bool = true;
     const ALL: &'static [Mix] = &MIXES;
     const USUAL: &'static [Mix] = &[MIXES[2], MIXES[0]];
@@ -31,7 +31,7 @@ impl Family for YcsbFamily {
     }
 
     fn listed(mix: Mix) -> Listed {
-        Listed { name: mix.workload, about: mix.about, runs_on: Self::RUNS_ON }
+        Listed { name: mix.workload, about: mix.about, runs_on: RunsOn::Having(Self::REQUIRES) }
     }
 
     /// A letter alone says too little.

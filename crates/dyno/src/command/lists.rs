@@ -23,12 +23,12 @@ pub(crate) fn workloads(arguments: &WorkloadsArguments) -> Result<u8, Failure> {
     }
     let listed = registry::workloads();
     if arguments.list.json {
-        let row = |listed: &Listed| json!({ "name": listed.name, "about": listed.about, "runs_on": listed.runs_on });
+        let row = |listed: &Listed| json!({ "name": listed.name, "about": listed.about, "runs_on": listed.runs_on.protocols() });
         let rows: Vec<_> = listed.iter().map(row).collect();
         print_json(&json!({ "schema": "dyno.workloads/1", "workloads": rows }))?;
         return Ok(DONE);
     }
-    let about = |listed: &Listed| match listed.runs_on {
+    let about = |listed: &Listed| match *listed.runs_on.protocols() {
         [only] => format!("{} ({only} only)", listed.about),
         _ => listed.about.to_owned(),
     };
