@@ -1,5 +1,5 @@
 \set w random(1, :warehouses)
-\if :fixed_home or :think
+\if :home = 'fixed' or :think
   \set w :client_id % :warehouses + 1
 \endif
 \set d random(1, 10)

@@ -1,9 +1,9 @@
 \set w random(1, :warehouses)
-\if :fixed_home or :think
+\if :home = 'fixed' or :think
   \set w :client_id % :warehouses + 1
 \endif
 \set d random(1, 10)
-\if :fixed_home or :think
+\if :home = 'fixed' or :think
   \set d :client_id / :warehouses % 10 + 1
 \endif
 \set threshold random(10, 20)

@@ -67,7 +67,10 @@ fn figure(report: &Report, series: &Series) -> Result<Figure, String> {
     let throughput = format::throughput(&headline.throughput);
     Ok(Figure {
         value: match &headline.figure {
-            Some(figure) => format!("{}, {throughput}", figure.text()),
+            Some(figure) => {
+                let note = figure.figure.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
+                format!("{}{note}, {throughput}", figure.text())
+            }
             None => throughput,
         },
         how: format!(

@@ -226,6 +226,7 @@ fn stage(arrival: Arrival) -> Stage {
             of: String::new(),
             per: Per::Minute,
             at_most: Some(1.0),
+            note: Some(String::new()),
         }),
         response_limits: vec![ResponseLimit { of: String::new(), percentile: 90.0, limit_us: 1.0 }],
         counts: vec![OwnCount { of: String::new(), key: String::new(), about: String::new() }],

@@ -182,9 +182,13 @@ pub trait SeriesLoad: Send + Sync {
         None
     }
 
-    /// What it counts beside transactions; `None` where nothing.
-    fn figure(&self) -> Option<Figure> {
-        None
+    /// What so many clients of it count beside transactions; `None` where nothing.
+    ///
+    /// # Errors
+    /// What a user has written of it cannot be computed.
+    fn figure(&self, clients: u32) -> Result<Option<Figure>, BenchmarkError> {
+        let _ = clients;
+        Ok(None)
     }
 
     /// The limits of its transactions' response times.

@@ -311,10 +311,10 @@ function headline(report: Report, series: Series, hold: StageResult | null): Chi
 
 const PER = { second: "a second", minute: "a minute", hour: "an hour" };
 
-/** What the workload counts: `1,080 new orders a minute ±3.1%`, and the share of what is possible. */
+/** What the workload counts: `1,080 new orders a minute ±3.1%`, the share of what is possible, and what must be known of it. */
 function workloadFigure({ headline }: Series): Child {
   if (headline?.figure === undefined) return null;
-  const { about, per, value, at_most, possible_share } = headline.figure;
+  const { about, per, value, at_most, possible_share, note } = headline.figure;
   return el(
     "p",
     { class: "headline counted" },
@@ -324,6 +324,7 @@ function workloadFigure({ headline }: Series): Child {
       el("span", { class: "error", title: "half-width of the 95% interval" }, relativeError(value)),
     possible_share !== null &&
       el("span", { class: "how" }, `${share(possible_share)} of the possible ${long(at_most)}`),
+    note !== undefined && el("span", { class: "how" }, note),
   );
 }
 

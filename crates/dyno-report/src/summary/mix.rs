@@ -32,8 +32,8 @@ const COLUMNS: [Column; 9] = [
 pub(super) fn table(report: &Report, series: &Series, sheet: &mut Sheet) {
     let Some(headline) = &series.headline else { return };
     if let Some(figure) = &headline.figure {
-        let possible = figure.possible_text().map(|text| format!("{DOT}{text}")).unwrap_or_default();
-        let text = format!("{}{possible}", visible(&figure.text()));
+        let beside: String = figure.beside().map(|text| format!("{DOT}{}", visible(&text))).collect();
+        let text = format!("{}{beside}", visible(&figure.text()));
         sheet.paragraph("", &text, Paint::strong);
     }
     if let Some(stage) = report.stage(headline.stage).filter(|stage| is_told(stage)) {

@@ -82,6 +82,11 @@ impl HeadlineFigure {
         format!("{mean} {about} {} {}", per.words(), format::relative_error(&self.value))
     }
 
+    /// What stands beside it: `84% of the possible 1,286`, and its note.
+    pub fn beside(&self) -> impl Iterator<Item = String> {
+        self.possible_text().into_iter().chain(self.figure.note.clone())
+    }
+
     /// `84% of the possible 1,286`; `None` where nothing limits it.
     pub fn possible_text(&self) -> Option<String> {
         let (share, most) = self.possible_share.zip(self.figure.at_most)?;

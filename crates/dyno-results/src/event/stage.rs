@@ -144,6 +144,9 @@ pub struct Figure {
     /// The most that is possible in the unit of time, because clients wait between transactions; `None` if nothing limits it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<f64>,
+    /// What stands beside it, because others count the same otherwise: `each transaction draws its home warehouse`; `None` if nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// A unit of time.

@@ -269,7 +269,7 @@ pub(crate) fn mix_fixture(payment_us: f64, holds: usize) -> Fixture {
         };
         stage.types = vec!["order".to_owned(), "payment".to_owned()];
         let (about, of) = ("new orders".to_owned(), "order".to_owned());
-        stage.figure = Some(Figure { about, of, per: Per::Minute, at_most: Some(3480.0) });
+        stage.figure = Some(Figure { about, of, per: Per::Minute, at_most: Some(3480.0), note: None });
         stage.response_limits = [("order", 5000.0), ("payment", payment_us)]
             .map(|(of, limit_us)| ResponseLimit { of: of.to_owned(), percentile: 90.0, limit_us })
             .to_vec();

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::adopt::ends_differ;
 use super::load::{FolderLoad, Work, nothing_to_draw, series};
-use super::options::{FIT_SAMPLES, Values, as_json, shown};
+use super::options::{FIT_SAMPLES, Values};
 use super::rows::{Failed, FolderRows};
 use super::tables::{TableIndex, context};
 use super::transactions::last_of;
@@ -87,7 +87,9 @@ impl FolderBenchmark {
         let this = Self { folder, workloads, said, protocol: target.protocol, dialect, syntax, workers };
         let (_, values) = this.fit_sample()?;
         folder.contentions(&values).map_err(wrong)?;
-        folder.figures(&values).map_err(wrong)?;
+        for place in &this.workloads {
+            folder.figure(*place, &values, 1).map_err(wrong)?;
+        }
         this.indexes(&values)?;
         this.works(&values, workers)?;
         Ok(this)
@@ -211,7 +213,7 @@ impl FolderBenchmark {
         let folder = self.folder;
         let all: Vec<_> = folder.options.iter().zip(values).collect();
         let reads = folder.options.behind(folder.tables.iter().flat_map(super::Table::reads));
-        let options = reads.into_iter().map(|place| (all[place].0.long.to_owned(), as_json(*all[place].1)));
+        let options = reads.into_iter().map(|place| (all[place].0.long.to_owned(), all[place].0.as_json(*all[place].1)));
         Recipe { tables: folder.tables_hash.clone(), options: options.collect(), written: false }
     }
 
@@ -363,12 +365,13 @@ impl FolderBenchmark {
             Some((option, found, wanted))
         });
         let Some((option, found, wanted)) = other else { return Ok(()) };
-        let number = |value: &Value| value.as_u64().map_or_else(|| value.to_string(), grouped);
+        let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let number = |value: &Value| value.as_u64().map_or_else(|| plain(value), grouped);
         Err(NotReady::Other {
             terms: &self.folder.terms,
             found: format!("--{option} {}", number(found)),
             wanted: number(wanted),
-            flag: format!("--{option} {found}"),
+            flag: format!("--{option} {}", plain(found)),
         })
     }
 
@@ -541,15 +544,16 @@ impl Benchmark for FolderBenchmark {
     }
 
     fn check(&self, series: usize, sending: &Sending) -> Result<(), BenchmarkError> {
+        let values = self.fit_sample()?.1;
         let load = FolderLoad {
             folder: self.folder,
             place: self.workloads[series],
             beside: Arc::from([]),
             dialect: self.dialect,
             sql: sending.dialect,
-            defines: defines(self.folder, &self.fit_sample()?.1),
+            defines: defines(self.folder, &values),
             contention: None,
-            figure: None,
+            values,
             numbers: Numbers::default(),
             work: Work::default(),
             written: None,
@@ -586,7 +590,6 @@ impl Benchmark for FolderBenchmark {
         let works = self.works(&values, told)?;
         let written = serde_json::to_string(&Recipe { written: true, ..recipe.clone() }).unwrap_or_default();
         let written = folder.is_fresh.then(|| folder.marks.whole(&written));
-        let figures = folder.figures(&values).map_err(wrong)?;
         let (dialect, defines) = (self.dialect, defines(folder, &values));
         // Later ones draw from what the first may have added.
         let first = self.workloads.first();
@@ -596,6 +599,7 @@ impl Benchmark for FolderBenchmark {
             return Err(lacking.into());
         }
         let beside: Arc<[usize]> = Arc::from(self.workloads.as_slice());
+        let scale = folder.options.scale(&values);
         let load = move |place: usize| FolderLoad {
             folder,
             place,
@@ -603,7 +607,7 @@ impl Benchmark for FolderBenchmark {
             dialect,
             defines: defines.clone(),
             contention: contentions[place],
-            figure: figures[place].clone(),
+            values: values.clone(),
             sql: Some(sql),
             numbers: numbers.clone(),
             work: works[place].clone(),
@@ -614,7 +618,7 @@ impl Benchmark for FolderBenchmark {
         let text = (!folder.adopts() && folder.variant.is_none())
             .then(|| serde_json::to_string(&recipe).unwrap_or_default());
         Ok(Some(Dataset {
-            scale: folder.options.scale(&values),
+            scale,
             recipe: text,
             counts: true,
             expected,
@@ -712,7 +716,7 @@ fn inserted(sql: &str) -> Option<(String, Vec<String>)> {
 /// The options as variables of scripts.
 pub(super) fn defines(folder: &Folder, values: &Values) -> BTreeMap<String, String> {
     let define = |(option, value): (&super::options::FolderOption, &crate::script::Value)| {
-        (option.name.to_owned(), shown(*value))
+        (option.name.to_owned(), option.shown(*value))
     };
     // Which keys are there is known where a load begins.
     let last = folder.tables.iter().map(|table| (last_of(&table.name), "1".to_owned()));

@@ -70,11 +70,10 @@ impl FolderCheck {
         if file.growth && file.equal.is_none() {
             notes.at(file.about.span(), "`growth` is for `equal`");
         }
-        let values = options.iter().map(|option| (option.name.to_owned(), "1".to_owned())).collect();
+        let values = options.in_queries().map(|name| (name.to_owned(), "1".to_owned())).collect();
         for sql in query.texts() {
             if let Err(unknown) = replace(sql, &values, Syntax::ANY) {
-                let known = options.iter().map(|option| option.name);
-                notes.unknown(file.about.span(), "option", &unknown.name, known);
+                notes.unknown(file.about.span(), "option", &unknown.name, options.in_queries());
             }
             if let Some((at, what)) = unclosed(sql) {
                 let begun = sql.get(at..).unwrap_or_default();

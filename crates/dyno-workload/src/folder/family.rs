@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches};
 use dyno_target::Capabilities;
 use schemars::{Schema, SchemaGenerator, json_schema};
@@ -13,7 +14,7 @@ use serde_json::{Map, Value, json};
 use super::benchmark::{FolderBenchmark, VARIANT};
 use super::built_in::folders;
 use super::mistake::instead_of;
-use super::options::number;
+use super::options::OptionKind;
 use super::{Folder, Mistakes};
 use crate::benchmark::{Benchmark, BenchmarkError};
 use crate::family::{Listed, Registered};
@@ -117,10 +118,17 @@ impl Registered for FolderFamily {
             let about = format!("{}{of}", option.about);
             let argument =
                 Arg::new(option.long).long(option.long).alias(option.name).help_heading("Workload");
-            let default = match option.default.as_str() {
-                _ if option.is_flag => return argument.action(ArgAction::SetTrue).help(about),
-                "fit" => "what suits the machine, or what is there".to_owned(),
-                default => default.to_owned(),
+            let default = match (&option.kind, option.default.as_str()) {
+                (OptionKind::Flag, _) => return argument.action(ArgAction::SetTrue).help(about),
+                (OptionKind::Choice(choices), default) => {
+                    let values = choices.iter().map(|(name, about)| PossibleValue::new(*name).help(*about));
+                    return argument
+                        .value_parser(PossibleValuesParser::new(values))
+                        .value_name("NAME")
+                        .help(format!("{about} [default: {default}]"));
+                }
+                (OptionKind::Number, "fit") => "what suits the machine, or what is there",
+                (OptionKind::Number, default) => default,
             };
             argument
                 .allow_negative_numbers(true)
@@ -143,20 +151,20 @@ impl Registered for FolderFamily {
         let mut typed = Map::new();
         for option in self.folder.options.iter() {
             // A family before this one may have an option of this name, and read it in its own way.
-            if option.is_flag {
+            if option.kind == OptionKind::Flag {
                 let is_on = matches.try_get_one::<bool>(option.long).ok().flatten() == Some(&true);
                 typed.extend(is_on.then(|| (option.long.to_owned(), true.into())));
                 continue;
             }
             let raw = matches.try_get_raw(option.long).ok().flatten().and_then(|mut values| values.next());
             if let Some(text) = raw {
-                let number = number(&text.to_string_lossy()).map_err(|why| {
+                let value = option.typed(&text.to_string_lossy()).map_err(|why| {
                     clap::Error::raw(
                         clap::error::ErrorKind::ValueValidation,
                         format!("--{}: {why}\n", option.long),
                     )
                 })?;
-                typed.insert(option.long.to_owned(), number.into());
+                typed.insert(option.long.to_owned(), value);
             }
         }
         Ok(typed)
@@ -164,15 +172,12 @@ impl Registered for FolderFamily {
 
     fn read(&self, said: Value) -> Result<Map<String, Value>, serde_json::Error> {
         let Value::Object(said) = said else { return Err(serde_json::Error::custom("no table of options")) };
-        let is_flag = |name: &str| self.folder.options.iter().any(|it| it.is_flag && it.long == name);
         let read = |(name, value): (String, Value)| {
-            let read = match &value {
-                Value::String(_) if name == VARIANT && self.folder.varies() => Ok(value),
-                Value::Bool(_) if is_flag(&name) => Ok(value),
-                other if is_flag(&name) => Err(format!("{other} is neither true nor false")),
-                Value::Number(_) => Ok(value),
-                Value::String(text) => number(text).map(Value::Number),
-                other => Err(format!("{other} is no number")),
+            let option = self.folder.options.iter().find(|option| option.long == name);
+            let read = match (&value, option) {
+                (Value::String(_), None) if name == VARIANT && self.folder.varies() => Ok(value),
+                (_, Some(option)) => option.written(value),
+                (_, None) => Err("there is no such option".to_owned()),
             };
             let read = read.map_err(|why| serde_json::Error::custom(format!("{name}: {why}")))?;
             Ok((name, read))
@@ -183,8 +188,13 @@ impl Registered for FolderFamily {
 
     fn schema(&self, _: &mut SchemaGenerator) -> Schema {
         let property = |option: &super::options::FolderOption| {
-            let kind = if option.is_flag { json!("boolean") } else { json!(["number", "string"]) };
-            (option.long.to_owned(), json!({ "description": option.about, "type": kind }))
+            let mut schema = match &option.kind {
+                OptionKind::Number => json!({ "type": ["number", "string"] }),
+                OptionKind::Flag => json!({ "type": "boolean" }),
+                OptionKind::Choice(_) => json!({ "enum": option.choices().collect::<Vec<_>>() }),
+            };
+            schema["description"] = option.about.into();
+            (option.long.to_owned(), schema)
         };
         let variant = self.folder.varies().then(|| {
             let about = "How the tables are kept, `NAME` or `NAME=CLAUSE; …` as with --variant";

@@ -45,16 +45,20 @@ pub struct WorkloadFile {
     pub checks: Vec<CheckFile>,
 }
 
-/// What a user may choose: a number, or yes or no.
+/// What a user may choose: a number, yes or no, or one of several names.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct OptionFile {
     /// One line for the help
     pub about: String,
     /// A number, an expression over other options, or `fit`: as much as suits the machine's memory. `false` of an option
-    /// that is yes or no
+    /// that is yes or no. One of the `choices`, where there are some
     #[schemars(with = "OptionDefault")]
     pub default: Spanned<toml::Value>,
+    /// The names of which it takes one, each with one line for the help
+    #[schemars(with = "BTreeMap<String, String>")]
+    #[serde(default)]
+    pub choices: BTreeMap<String, Spanned<String>>,
     /// The least that it takes [default: 1]
     pub min: Option<i64>,
     /// The most that it takes: a number, or an expression over other options
@@ -292,10 +296,13 @@ pub struct FigureFile {
     #[schemars(with = "String")]
     pub of: Spanned<String>,
     pub per: Per,
-    /// The most that is possible in this time, because clients wait: a number, or an expression over the options, which is NULL where
-    /// nothing limits it
+    /// The most that is possible in this time, because clients wait: a number, or an expression over the options and `:clients`, how many
+    /// run, which is NULL where nothing limits it
     #[schemars(with = "Option<NumberOrText>")]
     pub at_most: Option<Spanned<toml::Value>>,
+    /// What stands beside it in reports: an expression over the same that yields a text, or NULL where nothing does
+    #[schemars(with = "Option<String>")]
+    pub note: Option<Spanned<String>>,
 }
 
 /// What must hold behind a load: one of `none`, `equal` and `unchanged`.

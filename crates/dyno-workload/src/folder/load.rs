@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use super::checks::FolderCheck;
 use super::file::BeforeLoad;
+use super::options::Values;
 use super::passes::PassLoad;
 use super::settings::WithSettings;
 use super::transactions::last_of;
@@ -44,8 +45,8 @@ pub(super) struct FolderLoad {
     pub defines: BTreeMap<String, String>,
     /// From how many clients on they wait for each other's rows.
     pub contention: Option<Contention>,
-    /// What it counts beside transactions.
-    pub figure: Option<Figure>,
+    /// The values of the options.
+    pub values: Values,
     /// The largest keys, by table, of all loads on the data.
     pub numbers: Numbers,
     pub work: Work,
@@ -225,8 +226,9 @@ impl SeriesLoad for FolderLoad {
         self.work.terminals
     }
 
-    fn figure(&self) -> Option<Figure> {
-        self.figure.clone()
+    fn figure(&self, clients: u32) -> Result<Option<Figure>, BenchmarkError> {
+        let figure = self.folder.figure(self.place, &self.values, clients);
+        figure.map_err(|why| BenchmarkError::Wrong(why.into()))
     }
 
     fn response_limits(&self) -> Vec<ResponseLimit> {

@@ -1,4 +1,4 @@
-//! What a user may choose, numbers and yes or no, and what those are that nobody chose.
+//! What a user may choose, numbers, yes or no, and one of several names, and what those are that nobody chose.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,9 +11,9 @@ use toml::Spanned;
 
 use super::checks::is_query;
 use super::file::OptionFile;
-use super::mistake::Notes;
+use super::mistake::{Notes, instead_of};
 use super::tables::{ROW, compile, is_name};
-use crate::script::{Names, Program, RowContext, Slot, Value};
+use crate::script::{Names, Program, RowContext, Slot, Value, spells_a_value};
 
 /// `fit` is made of so many units where it is looked how many bytes a unit has: of the first by which no table has too many rows.
 pub(super) const FIT_SAMPLES: [i64; 4] = [1_000_000, 10_000, 100, 1];
@@ -39,8 +39,7 @@ pub(super) struct FolderOption {
     pub about: &'static str,
     /// As it is written.
     pub default: String,
-    /// It is yes or no.
-    pub is_flag: bool,
+    pub kind: OptionKind,
     /// `None` where it is what suits the machine.
     program: Option<Program>,
     /// Of such a one, how much that is.
@@ -52,7 +51,17 @@ pub(super) struct FolderOption {
     slot: Slot,
 }
 
-/// A value for each option.
+/// What an option takes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum OptionKind {
+    Number,
+    /// Yes or no.
+    Flag,
+    /// One of these, each with what it means.
+    Choice(Vec<(&'static str, &'static str)>),
+}
+
+/// A value for each option. Of a choice it is the place among all that there are.
 pub(super) type Values = Vec<Value>;
 
 impl Options {
@@ -67,10 +76,14 @@ impl Options {
         for ((name, option), slot) in file.iter().zip(&slots) {
             let (span, option) = (option.span(), option.get_ref());
             check_variable(name, &span, "an option", notes);
-            let is_flag = check_flag(option, notes);
+            let kind = kind_of(option, notes);
             let default = text_of(&option.default);
-            let program = (default != "fit").then(|| {
-                compile(&default, option.default.span(), names, notes, |slot| slots.contains(&slot))
+            let computed = match &kind {
+                OptionKind::Choice(choices) => chosen(choices, &default, option, notes).to_string(),
+                _ => default.clone(),
+            };
+            let program = (computed != "fit").then(|| {
+                compile(&computed, option.default.span(), names, notes, |slot| slots.contains(&slot))
             });
             let is_fit = program.is_none();
             let suits = option.suits.as_ref().and_then(|suits| {
@@ -101,7 +114,7 @@ impl Options {
                 long: name.replace('_', "-").leak(),
                 about: option.about.clone().leak(),
                 default,
-                is_flag,
+                kind,
                 program: program.flatten(),
                 suits: suits.filter(|_| is_fit),
                 found: option.found.as_ref().map(|found| found.get_ref().clone()),
@@ -122,6 +135,12 @@ impl Options {
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &FolderOption> {
         self.list.iter()
+    }
+
+    /// The names of those that stand for themselves in a query: a choice would be a text without quotes.
+    pub(super) fn in_queries(&self) -> impl Iterator<Item = &'static str> {
+        let takes = |option: &&FolderOption| !matches!(option.kind, OptionKind::Choice(_));
+        self.list.iter().filter(takes).map(|option| option.name)
     }
 
     /// The place of the option that has this variable.
@@ -177,22 +196,23 @@ impl Options {
         for place in &self.order {
             let option = &self.list[*place];
             let value = match (said.get(option.long), &option.program) {
-                (Some(said), _) => value_of(said),
+                (Some(said), _) => option.read(said)?,
                 (None, None) => Value::Integer(fit),
                 (None, Some(program)) => context
                     .evaluate(program, 0, 0)
                     .map_err(|error| format!("the default of {} cannot be computed: {error}", option.name))?,
             };
             if option.found.is_some() && !matches!(value, Value::Integer(_)) {
-                return Err(format!("--{} {} is no whole number", option.long, shown(value)));
+                return Err(format!("--{} {} is no whole number", option.long, option.shown(value)));
             }
             let number = match value {
+                Value::Integer(_) if matches!(option.kind, OptionKind::Choice(_)) => None,
                 Value::Integer(value) => Some(value as f64),
                 Value::Double(value) => Some(value),
-                Value::Boolean(_) if option.is_flag => None,
+                Value::Boolean(_) if option.kind == OptionKind::Flag => None,
                 _ => return Err(format!("the default of {} is no number", option.name)),
             };
-            let said = || format!("--{} {}", option.long, shown(value));
+            let said = || format!("--{} {}", option.long, option.shown(value));
             if number.is_some_and(|number| number < option.min as f64) {
                 return Err(format!("{} is too little: it takes {} and more", said(), grouped(option.min)));
             }
@@ -208,7 +228,7 @@ impl Options {
                     return Err(format!("{} is too much: it takes at most {}", said(), grouped(max)));
                 }
             }
-            context.set(option.slot, value);
+            option.set(value, &mut context);
             values[*place] = value;
         }
         Ok(values)
@@ -216,7 +236,7 @@ impl Options {
 
     /// The scale that reports show: the option of this name.
     pub(super) fn scale(&self, values: &Values) -> Option<f64> {
-        let place = self.list.iter().position(|option| option.name == "scale")?;
+        let place = self.list.iter().position(|option| option.name == "scale" && option.kind == OptionKind::Number)?;
         match values.get(place)? {
             Value::Integer(scale) => Some(*scale as f64),
             Value::Double(scale) => Some(*scale),
@@ -227,7 +247,82 @@ impl Options {
     /// Sets the variables of the options.
     pub(super) fn set(&self, values: &Values, context: &mut RowContext) {
         for (option, value) in self.list.iter().zip(values) {
-            context.set(option.slot, *value);
+            option.set(*value, context);
+        }
+    }
+}
+
+impl FolderOption {
+    /// What was said of it.
+    fn read(&self, said: &serde_json::Value) -> Result<Value, String> {
+        if !matches!(self.kind, OptionKind::Choice(_)) {
+            return Ok(value_of(said));
+        }
+        let said = said.as_str().map_or_else(|| said.to_string(), str::to_owned);
+        self.place(&said).map(|place| Value::Integer(place as i64)).map_err(|why| format!("--{}: {why}", self.long))
+    }
+
+    /// The place of a choice by its name.
+    fn place(&self, name: &str) -> Result<usize, String> {
+        let place = self.choices().position(|known| known == name);
+        place.ok_or_else(|| format!("there is no choice `{name}`{}", instead_of(name, self.choices())))
+    }
+
+    /// The names of which it takes one.
+    pub(super) fn choices(&self) -> impl Iterator<Item = &'static str> {
+        let choices = match &self.kind {
+            OptionKind::Choice(choices) => choices.as_slice(),
+            _ => &[],
+        };
+        choices.iter().map(|(name, _)| *name)
+    }
+
+    /// What was typed of it.
+    pub(super) fn typed(&self, text: &str) -> Result<serde_json::Value, String> {
+        match self.kind {
+            OptionKind::Choice(_) => self.place(text).map(|_| text.into()),
+            _ => number(text).map(Into::into),
+        }
+    }
+
+    /// What a scenario says of it.
+    pub(super) fn written(&self, value: serde_json::Value) -> Result<serde_json::Value, String> {
+        match (&self.kind, &value) {
+            (OptionKind::Flag, serde_json::Value::Bool(_)) => Ok(value),
+            (OptionKind::Flag, other) => Err(format!("{other} is neither true nor false")),
+            (OptionKind::Number, serde_json::Value::Number(_)) => Ok(value),
+            (_, serde_json::Value::String(text)) => self.typed(text),
+            (OptionKind::Number, other) => Err(format!("{other} is no number")),
+            (OptionKind::Choice(_), other) => self.place(&other.to_string()).map(|_| value),
+        }
+    }
+
+    /// The name of a choice.
+    fn choice(&self, value: Value) -> Option<&'static str> {
+        let Value::Integer(place) = value else { return None };
+        self.choices().nth(usize::try_from(place).ok()?)
+    }
+
+    fn set(&self, value: Value, context: &mut RowContext) {
+        match self.choice(value) {
+            Some(name) => context.set_text(self.slot, name.as_bytes()),
+            None => context.set(self.slot, value),
+        }
+    }
+
+    /// As a variable of a script has it.
+    pub(super) fn shown(&self, value: Value) -> String {
+        self.choice(value).map_or_else(|| shown(value), str::to_owned)
+    }
+
+    /// For a mark.
+    pub(super) fn as_json(&self, value: Value) -> serde_json::Value {
+        match (self.choice(value), value) {
+            (Some(name), _) => name.into(),
+            (None, Value::Integer(value)) => value.into(),
+            (None, Value::Double(value)) => value.into(),
+            (None, Value::Boolean(value)) => value.into(),
+            (None, _) => serde_json::Value::Null,
         }
     }
 }
@@ -244,9 +339,26 @@ pub(super) fn check_variable(name: &str, span: &Range<usize>, what: &str, notes:
     }
 }
 
-/// Whether an option is yes or no. The command line can only turn it on.
-fn check_flag(option: &OptionFile, notes: &mut Notes<'_>) -> bool {
-    let Some(default) = option.default.get_ref().as_bool() else { return false };
+fn kind_of(option: &OptionFile, notes: &mut Notes<'_>) -> OptionKind {
+    let choices = &option.choices;
+    if let Some(first) = choices.values().next() {
+        for (name, about) in choices.iter().filter(|(name, _)| !is_name(name) || spells_a_value(name)) {
+            let takes = "it takes small letters, digits and `_`, begins with a letter, and is no word for true, false or NULL";
+            notes.at(about.span(), format!("`{name}` is no name for a choice: {takes}"));
+        }
+        if choices.len() == 1 {
+            notes.at(first.span(), "one choice is none: an option has at least two, or is a number");
+        }
+        if option.min.is_some() || option.max.is_some() || option.found.is_some() {
+            notes.at(option.default.span(), "an option with `choices` has no `min`, `max` or `found`");
+        }
+        let leaked = |(name, about): (&String, &Spanned<String>)| -> (&'static str, &'static str) {
+            (name.clone().leak(), about.get_ref().clone().leak())
+        };
+        return OptionKind::Choice(choices.iter().map(leaked).collect());
+    }
+    // The command line can only turn it on.
+    let Some(default) = option.default.get_ref().as_bool() else { return OptionKind::Number };
     if default {
         notes.at(
             option.default.span(),
@@ -256,7 +368,16 @@ fn check_flag(option: &OptionFile, notes: &mut Notes<'_>) -> bool {
     if option.min.is_some() || option.max.is_some() {
         notes.at(option.default.span(), "an option that is yes or no has no `min` or `max`");
     }
-    true
+    OptionKind::Flag
+}
+
+/// The place of the choice that is the default.
+fn chosen(choices: &[(&str, &str)], default: &str, option: &OptionFile, notes: &mut Notes<'_>) -> usize {
+    let names = || choices.iter().map(|(name, _)| *name);
+    names().position(|name| name == default).unwrap_or_else(|| {
+        notes.unknown(option.default.span(), "choice", default, names());
+        0
+    })
 }
 
 fn order(list: &[FolderOption]) -> Vec<usize> {
@@ -306,19 +427,8 @@ fn value_of(said: &serde_json::Value) -> Value {
     }
 }
 
-/// As a variable of a script has it.
-pub(super) fn shown(value: Value) -> String {
+fn shown(value: Value) -> String {
     let mut text = Vec::new();
     value.write_text(&mut text);
     String::from_utf8_lossy(&text).into_owned()
-}
-
-/// For a mark.
-pub(super) fn as_json(value: Value) -> serde_json::Value {
-    match value {
-        Value::Integer(value) => value.into(),
-        Value::Double(value) => value.into(),
-        Value::Boolean(value) => value.into(),
-        _ => serde_json::Value::Null,
-    }
 }

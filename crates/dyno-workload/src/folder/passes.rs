@@ -55,15 +55,14 @@ impl Pass {
         if file.queries.is_empty() {
             notes.at(file.name.span(), "a pass has at least one query");
         }
-        let values = options.iter().map(|option| (option.name.to_owned(), "1".to_owned())).collect();
+        let values = options.in_queries().map(|name| (name.to_owned(), "1".to_owned())).collect();
         match QueryFolder::new(&queries, &values, &[Syntax::ANY]) {
             Ok(folder) if folder.writes() => {
                 notes.at(file.name.span(), "a query of a pass reads: make a transaction of one that writes");
             }
             Ok(_) => {}
             Err(QueryFolderError::NoValue { file, line, name }) => {
-                let known: Vec<&str> = options.iter().map(|option| option.name).collect();
-                let what = format!("there is no option `{name}`{}", instead_of(&name, known.into_iter()));
+                let what = format!("there is no option `{name}`{}", instead_of(&name, options.in_queries()));
                 notes.found.push(Mistake { file: format!("{file}.sql"), place: Some((line, 1)), what });
             }
             Err(error) => notes.at(file.name.span(), error.to_string()),

@@ -8,7 +8,6 @@ use dyno_results::format::{grouped, latency_us, long};
 use dyno_target::usual_dialects;
 
 use super::benchmark::{FolderBenchmark, defines, numbers_of};
-use super::options::shown;
 use super::tables::context;
 use super::{Folder, Mistake, Mistakes};
 use crate::script::Protocol;
@@ -35,7 +34,10 @@ pub fn check(name: &str, files: &BTreeMap<String, String>) -> Result<String, Mis
             true => format!(", on a machine of {CPUS} processors: as much as suits it"),
             false => String::new(),
         };
-        let _ = writeln!(text, "--{} {}{suits}", option.long, shown(*value));
+        let choices: Vec<&str> = option.choices().collect();
+        let choices =
+            if choices.is_empty() { String::new() } else { format!(", of {}", choices.join(", ")) };
+        let _ = writeln!(text, "--{} {}{suits}{choices}", option.long, option.shown(*value));
     }
     for (place, workload) in folder.workloads.iter().enumerate() {
         if let Some(why) = folder.not_compared(place) {
@@ -51,10 +53,13 @@ pub fn check(name: &str, files: &BTreeMap<String, String>) -> Result<String, Mis
             let _ = writeln!(text, "{}/{of}: counts {about} ({key})", folder.name);
         }
     }
-    for (workload, figure) in folder.workloads.iter().zip(folder.figures(&values).map_err(failed)?) {
-        let Some(figure) = figure else { continue };
-        let most = figure.at_most.map(|most| format!(", at most {}", long(most))).unwrap_or_default();
-        let _ = writeln!(text, "{workload}: {} {} of {}{most}", figure.about, figure.per.words(), figure.of);
+    for (place, workload) in folder.workloads.iter().enumerate() {
+        let Some(figure) = folder.figure(place, &values, 1).map_err(failed)? else { continue };
+        let most = figure.at_most.map(|most| format!(", at most {} with one client", long(most)));
+        let note = figure.note.map(|note| format!(" ({note})")).unwrap_or_default();
+        let most = most.unwrap_or_default();
+        let _ =
+            writeln!(text, "{workload}: {} {} of {}{most}{note}", figure.about, figure.per.words(), figure.of);
     }
     let mut options = context(&folder.names, folder.seed, &folder.options, &values);
     let protocols = folder.runs_on.protocols();

@@ -16,13 +16,15 @@ use super::tables::{self, Table};
 use super::{DIALECTS, STATEMENTS_MAX, commands};
 use crate::benchmark::Contention;
 use crate::pgbench::mix::Pauses;
-use crate::script::{Names, Program, RowContext, Undefined, Value, compile};
+use crate::script::{Names, Program, RowContext, Slot, Undefined, Value, compile};
 use crate::scripts::{Place, SqlScript, SqlScriptError};
 use crate::statements::statements;
 
 /// How many transactions can be dealt to a client at a time.
 const CARDS_MAX: u64 = 1_000;
 const PAUSE_S_MAX: f64 = 86_400.0;
+/// How many clients run: a variable of what follows from it.
+const CLIENTS: &str = "clients";
 
 /// A script that is one transaction.
 #[derive(Debug)]
@@ -81,10 +83,20 @@ pub(super) struct Mix {
     pub is_dealt: bool,
     /// What it is made of in place of transactions.
     pub pass: Option<Pass>,
-    /// What it counts beside transactions, and how many are possible.
-    figure: Option<(Figure, Option<Program>)>,
+    /// What it counts beside transactions.
+    figure: Option<Counted>,
     /// How many clients run it where nobody says how many.
     terminals: Option<Program>,
+}
+
+/// What a mix counts beside transactions.
+#[derive(Debug)]
+struct Counted {
+    figure: Figure,
+    /// How many are possible, and what stands beside it, over the options and the number of clients.
+    at_most: Option<Program>,
+    note: Option<Program>,
+    clients: Slot,
 }
 
 impl Transaction {
@@ -536,16 +548,22 @@ impl Mix {
         let about = file.about.clone().unwrap_or_else(|| format!("mix: {}", shares.join(", ")));
         let name = file.name.get_ref().clone().leak();
         let figure = file.figure.as_ref().map(|figure| {
-            let FigureFile { about, of, per, at_most } = figure;
+            let FigureFile { about, of, per, at_most, note } = figure;
             if !file.weights.contains_key(of.get_ref()) {
                 let known = file.weights.keys().map(String::as_str);
                 notes.unknown(of.span(), "transaction of the mix", of.get_ref(), known);
             }
-            let is_option = |slot| options.place(slot).is_some();
-            let program = at_most
+            let clients = names.slot(CLIENTS);
+            let knows = |slot| slot == clients || options.place(slot).is_some();
+            let at_most = at_most
                 .as_ref()
-                .and_then(|most| tables::compile(&text_of(most), most.span(), names, notes, is_option));
-            (Figure { about: about.clone(), of: of.get_ref().clone(), per: *per, at_most: None }, program)
+                .and_then(|most| tables::compile(&text_of(most), most.span(), names, notes, knows));
+            let note = note
+                .as_ref()
+                .and_then(|note| tables::compile(note.get_ref(), note.span(), names, notes, knows));
+            let (about, of) = (about.clone(), of.get_ref().clone());
+            let figure = Figure { about, of, per: *per, at_most: None, note: None };
+            Counted { figure, at_most, note, clients }
         });
         let terminals = file.terminals.as_ref().and_then(|terminals| {
             let is_option = |slot| options.place(slot).is_some();
@@ -554,7 +572,6 @@ impl Mix {
         Self { about, parts, is_dealt: file.deal, figure, terminals, ..Self::new(name, name) }
     }
 
-    /// What it counts, with these values of the options.
     /// How many clients run it where nobody says how many.
     pub(super) fn terminals(&self, context: &mut RowContext) -> Result<Option<u32>, String> {
         let Some(program) = &self.terminals else { return Ok(None) };
@@ -566,16 +583,28 @@ impl Mix {
         }
     }
 
-    pub(super) fn figure(&self, context: &mut RowContext) -> Result<Option<Figure>, String> {
-        let Some((figure, program)) = &self.figure else { return Ok(None) };
-        let wrong = |why: &str| format!("the most of the figure of {}: {why}", self.name);
-        let value = program.as_ref().map(|program| context.evaluate(program, 0, 0)).transpose();
-        let at_most = match value.map_err(|error| wrong(&error.to_string()))? {
-            None | Some(Value::Null) => None,
-            Some(Value::Integer(most @ 1..)) => Some(most as f64),
-            Some(Value::Double(most)) if most > 0.0 && most.is_finite() => Some(most),
-            Some(_) => return Err(wrong("it is no number above 0")),
+    /// What so many clients count that run it, with these values of the options.
+    pub(super) fn figure(&self, clients: u32, context: &mut RowContext) -> Result<Option<Figure>, String> {
+        let Some(Counted { figure, at_most, note, clients: slot }) = &self.figure else { return Ok(None) };
+        let wrong = |what: &str, why: &str| format!("{what} of the figure of {}: {why}", self.name);
+        context.set(*slot, Value::Integer(clients.into()));
+        let mut value = |what: &str, program: &Option<Program>| -> Result<(Value, String), String> {
+            let Some(program) = program else { return Ok((Value::Null, String::new())) };
+            let value =
+                context.evaluate(program, 0, 0).map_err(|error| wrong(what, &error.to_string()))?;
+            Ok((value, context.shown(value)))
         };
-        Ok(Some(Figure { at_most, ..figure.clone() }))
+        let at_most = match value("the most", at_most)? {
+            (Value::Null, _) => None,
+            (Value::Integer(most @ 1..), _) => Some(most as f64),
+            (Value::Double(most), _) if most > 0.0 && most.is_finite() => Some(most),
+            _ => return Err(wrong("the most", "it is no number above 0")),
+        };
+        let note = match value("the note", note)? {
+            (Value::Null, _) => None,
+            (Value::Text(_), note) => Some(note),
+            (_, other) => return Err(wrong("the note", &format!("it is no text but {other}"))),
+        };
+        Ok(Some(Figure { at_most, note, ..figure.clone() }))
     }
 }

@@ -98,10 +98,15 @@ impl Folder {
         Ok(self.mixes.iter().map(of).collect())
     }
 
-    /// What each mix counts beside transactions.
-    pub(super) fn figures(&self, values: &Values) -> Result<Vec<Option<Figure>>, String> {
+    /// What a mix counts beside transactions with so many clients.
+    pub(super) fn figure(
+        &self,
+        place: usize,
+        values: &Values,
+        clients: u32,
+    ) -> Result<Option<Figure>, String> {
         let mut context = context(&self.names, self.seed, &self.options, values);
-        self.mixes.iter().map(|mix| mix.figure(&mut context)).collect()
+        self.mixes[place].figure(clients, &mut context)
     }
 
     /// How many rows each table must have before a load: those of its recipe, and what loads of before may have changed.

@@ -40,6 +40,7 @@ pub(crate) use undefined::sets;
 pub use undefined::{Undefined, undefined};
 pub use value::{TextRange, Value};
 pub use variables::Variables;
+pub(crate) use variables::spells_a_value;
 
 use dyno_target::statements::UserStatement;
 

@@ -347,6 +347,11 @@ fn number(text: &[u8]) -> Option<Bound<'_>> {
     short.or_else(|| (digits.len() <= DIGITS_MAX).then_some(Bound::Decimal(text)))
 }
 
+/// Whether a variable that is given this text has another value than the text.
+pub(crate) fn spells_a_value(text: &str) -> bool {
+    value_of(text.as_bytes(), "").is_ok()
+}
+
 /// What a text means: null, a boolean (also by its first letters), an integer, and else a double.
 fn value_of(text: &[u8], name: &str) -> Result<Value, EvaluateError> {
     let shown = || String::from_utf8_lossy(text).into();

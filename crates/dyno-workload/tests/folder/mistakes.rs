@@ -110,6 +110,13 @@ fn mistakes_in_the_file_are_told_with_their_places() {
             "default = 100",
             "default = 100\n\n[options.more]\nabout = \"more\"\ndefault = 1\nfound = \"SELECT 1\"",
         ),
+        ("default = 100", "default = \"one\"\nchoices = { one = \"1\" }"),
+        ("default = 100", "default = \"tow\"\nchoices = { one = \"1\", two = \"2\" }"),
+        ("default = 100", "default = \"one\"\nmin = 5\nchoices = { one = \"1\", Two = \"2\", no = \"0\" }"),
+        (
+            "p.id IS NULL\"",
+            "p.name = :how\"\n\n[options.how]\nabout = \"x\"\ndefault = \"one\"\nchoices = { one = \"1\", two = \"2\" }",
+        ),
         ("usual = [\"read\"]", "usual = [\"read\"]\nruns-on = [\"postgres\"]"),
         // Tables and their columns.
         ("name = \"parent\"", "name = \"Parent\""),

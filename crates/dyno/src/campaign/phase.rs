@@ -361,7 +361,7 @@ impl<'a> StreamRun<'a> {
             fixed: self.plan.fixed,
             only_reads: Some(self.only_reads),
             types: self.types.clone(),
-            figure: self.load.figure(),
+            figure: self.load.figure(order.clients.max(order.clients_end))?,
             response_limits: self.load.response_limits(),
             counts: self.load.counts(),
             ..Stage::default()

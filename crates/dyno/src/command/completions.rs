@@ -279,6 +279,7 @@ mod tests {
             ("dyno run --before hold true tpcb", &["tpcb"], &[]),
             ("dyno run --before hold ", &[], &["tpcb"]),
             ("dyno run --target ", &[], &["tpcb"]),
+            ("dyno run --home ", &["drawn", "fixed"], &["tpcb"]),
             ("dyno completions ", &["bash", "zsh", "fish"], &[]),
             ("dyno pgbench -", &[], &["--scale"]),
             ("dyno nothing ", &[], &["tpcb"]),

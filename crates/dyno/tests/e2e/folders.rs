@@ -247,8 +247,13 @@ fn a_workload_that_comes_with_dyno_is_written_out_and_is_ones_own() {
 const MIX: &str = r#"about = "a mix"
 
 [options.slow]
-about = "no more than 1,000 orders an hour are possible"
+about = "no more than 1,000 orders an hour of each client are possible"
 default = false
+
+[options.undone]
+about = "which orders are undone"
+default = "some"
+choices = { some = "each fourth", none = "all are bought" }
 
 [[tables]]
 name = "buys"
@@ -270,12 +275,12 @@ within = { p90 = 3600.0, p99 = 3600 }
 name = "mix"
 weights = { buy = 8, look = 2 }
 deal = true
-figure = { of = "buy", about = "orders", per = "hour", at-most = "case when :slow then 500 * 2.0 end" }
+figure = { of = "buy", about = "orders", per = "hour", at-most = "case when :slow then 1000.0 * :clients end", note = "case when :undone = 'none' then 'none is undone' end" }
 "#;
 const BUY: &str = "\\set id next(buys)
 BEGIN;
 INSERT INTO buys (id) VALUES (:id);
-\\if :id % 4 = 0
+\\if :id % 4 = 0 and :undone <> 'none'
 \\rollback
 \\endif
 COMMIT;
@@ -290,6 +295,7 @@ fn a_mix_tells_what_it_counts_its_limits_and_what_is_undone() {
         fs::write(home.path("shop").join(file), text).unwrap();
     }
     let checked = home.dyno(&["workloads", "check", "./shop"]).expect(0).out;
+    assert!(checked.contains("--undone some, of none, some\n"), "{checked}");
     assert!(checked.contains("./shop/look: p90 within 1 h\n"), "{checked}");
     assert!(checked.contains("./shop/mix: orders an hour of buy\n"), "{checked}");
     assert!(checked.contains("./shop/buy: counts even numbers (even)\n"), "{checked}");
@@ -319,9 +325,12 @@ fn a_mix_tells_what_it_counts_its_limits_and_what_is_undone() {
     let mean = figure["value"]["mean"].as_f64().unwrap();
     assert!((mean / per_hour - 1.0).abs() < 1e-9, "{mean} {per_hour}");
     assert_eq!((&figure["about"], &figure["possible_share"]), (&json!("orders"), &Value::Null));
+    assert_eq!(figure["note"], Value::Null);
     assert!(report.findings().contains(&"response-limit"), "{:?}", report.findings());
     // Where something limits it, the share is told; and people see all of it.
-    let limited = home.dyno(&[&run[..], &["--slow", "--json"]].concat()).expect(0).report();
+    let limited = ["--slow", "--undone", "none", "--json"];
+    let limited = home.dyno(&[&run[..], &limited].concat()).expect(0).report();
+    assert_eq!(limited.stage()["by_type"][0]["rolled_back"], json!(0));
     let figure = &limited.series()[0]["headline"]["figure"];
     let mean = figure["value"]["mean"].as_f64().unwrap();
     assert_eq!(
@@ -333,10 +342,18 @@ fn a_mix_tells_what_it_counts_its_limits_and_what_is_undone() {
         " orders an hour ",
         "% of the possible 1,000",
         "p90 1 h kept, p99 1 h kept",
-        "rolled back",
+        " · none is undone",
         "p50 1.0 µs not kept",
         "buy: 20 even numbers, 0.33 a transaction",
     ] {
         assert!(told.contains(words), "{words}: {told}");
     }
+    // Each client adds to what is possible.
+    let two = run.map(|word| if word == "1" { "2" } else { word });
+    let two = [&two[..], &["--slow", "--json"]].concat();
+    let figure = &home.dyno(&two).expect(0).report().series()[0]["headline"]["figure"];
+    assert_eq!(figure["at_most"], json!(2000.0));
+    home.dyno(&[&run[..], &["--undone", "smoe"]].concat()).expect(1).says(&["smoe", "some", "none"]);
+    let help = home.dyno(&["run", "./shop", "--help"]).expect(0).out;
+    assert!(help.contains("[possible values: none, some]") || help.contains("all are bought"), "{help}");
 }
