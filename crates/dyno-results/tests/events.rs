@@ -215,6 +215,7 @@ fn stage(arrival: Arrival) -> Stage {
         planned_s: Some(1.0),
         planned_transactions: Some(1),
         contended_rows: Some(1),
+        pause_s: Some(1.0),
         pass: true,
         query_set: true,
         fixed: true,

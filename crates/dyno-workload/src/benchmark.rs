@@ -5,6 +5,7 @@
 
 use std::fmt::{self, Debug};
 use std::sync::Arc;
+use std::time::Duration;
 
 use dyno_engine::workload::Workload;
 use dyno_results::event::{Check, Figure, OwnCount, ResponseLimit};
@@ -358,15 +359,16 @@ pub struct Series {
     pub pass: Option<u64>,
     /// Transactions of fixed work, which one client does, whatever load is asked for: that is for the other series of its family.
     pub fixed: Option<u64>,
-    /// Whether its clients pause between transactions, as the workload says.
-    pub pauses: bool,
+    /// How long its clients pause from one transaction to the next, on average, as the workload says; of a mix before and behind the
+    /// transaction where that is longest.
+    pub pauses: Duration,
 }
 
 impl Series {
     /// That reads or writes, which is its name.
     pub(crate) fn of(workload: &'static str, writes: bool) -> Self {
         let name = if writes { "write" } else { "read" };
-        Self { name, workload, writes, pass: None, fixed: None, pauses: false }
+        Self { name, workload, writes, pass: None, fixed: None, pauses: Duration::ZERO }
     }
 }
 

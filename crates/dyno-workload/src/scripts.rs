@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use dyno_engine::workload::Workload;
 use dyno_results::sql_text::{Syntax, names_by_variables};
@@ -505,7 +506,7 @@ impl SeriesLoad for ScriptLoad {
             writes: self.script.writes(),
             pass: None,
             fixed: None,
-            pauses: false,
+            pauses: Duration::ZERO,
         }
     }
 

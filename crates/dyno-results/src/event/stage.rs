@@ -103,6 +103,10 @@ pub struct Stage {
     /// `None` if there is no such limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contended_rows: Option<u32>,
+    /// How long a client pauses from one transaction to the next by the workload's design, on average, seconds; of several
+    /// transactions where that is longest. `None` if clients do not pause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause_s: Option<f64>,
     /// Whether it is a pass of each client over all queries of the workload, each of which is a transaction type; left out if
     /// false.
     #[serde(default, skip_serializing_if = "crate::defaults::is_default")]

@@ -1,4 +1,5 @@
-//! `too-short`: no checkpoint began in a hold that writes, so that its figures lack a cost that returns for ever.
+//! `too-short`: no checkpoint began in a hold that writes, so that its figures lack a cost that returns for ever; or a stage is
+//! hardly longer than its clients pause.
 
 use super::evidence::{headlines, setting, setting_facts, stage_name, writes};
 use super::gathered::{InStage, gather};
@@ -7,32 +8,64 @@ use crate::document::{Report, Series, StageResult};
 use crate::event::{Code, Finding, Severity, StageKind};
 use crate::finding::Facts;
 
+/// So many of their pauses fit into a stage of which they do not decide the figures.
+const PAUSES_MIN: f64 = 10.0;
+
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
     let found = headlines(report)
         .into_iter()
-        .filter(|(_, result)| result.stage.kind == StageKind::Hold && writes(result) == Some(true))
         // It ends where its work does.
-        .filter(|(_, result)| !result.stage.is_fixed_work())
-        .filter(|(_, result)| result.reading("checkpoints") == Some(0.0))
-        .map(|(series, result)| {
+        .filter(|(_, result)| !result.stage.is_fixed_work() && result.stage.planned_transactions.is_none())
+        .filter_map(|(series, result)| {
             let mut facts = Facts::default();
-            let evidence = evidence(result, &mut facts);
-            let advice = format!(
-                "hold for longer{}, with {}",
-                timeout(report, &series.target),
-                option(report, series)
-            );
-            InStage { series, result, severity: Severity::Doubt, facts, evidence, advice }
+            let (evidence, advice) = between_pauses(report, series, result, &mut facts)
+                .or_else(|| without_checkpoint(report, series, result, &mut facts))?;
+            Some(InStage { series, result, severity: Severity::Doubt, facts, evidence, advice })
         });
     gather(report, Code::TooShort, found)
 }
 
+/// In a stage that is not much longer than the pauses of its clients, those that it begins and ends with decide the figures.
+fn between_pauses(
+    report: &Report,
+    series: &Series,
+    result: &StageResult,
+    facts: &mut Facts,
+) -> Option<(String, String)> {
+    let pause_s = result.stage.pause_s.filter(|pause_s| result.seconds < PAUSES_MIN * pause_s)?;
+    let pause = facts.s("pause", pause_s);
+    let stage = stage_name(result);
+    let what = match result.totals.done {
+        0 => format!("no transaction ended in {stage}: the clients were still in their keying or think time"),
+        _ => format!("those with which {stage} began and ended weigh on its figures"),
+    };
+    let least = facts.s("least", PAUSES_MIN * pause_s);
+    let advice = format!("make it at least {least} long, with {}", option(report, series, result));
+    Some((format!("clients pause {pause} from one transaction to the next on average, and {what}"), advice))
+}
+
+fn without_checkpoint(
+    report: &Report,
+    series: &Series,
+    result: &StageResult,
+    facts: &mut Facts,
+) -> Option<(String, String)> {
+    let is_without = result.stage.kind == StageKind::Hold
+        && writes(result) == Some(true)
+        && result.reading("checkpoints") == Some(0.0);
+    is_without.then(|| {
+        let (timeout, option) = (timeout(report, &series.target), option(report, series, result));
+        (evidence(result, facts), format!("hold for longer{timeout}, with {option}"))
+    })
+}
+
 /// Without a ladder there is one stage, whose length is the run's; pgbench and sysbench call it otherwise.
-fn option(report: &Report, series: &Series) -> &'static str {
-    match (report.run.spec.front_end.is_some(), series.ladder.is_empty()) {
-        (true, _) => "--time",
-        (false, true) => "--duration",
-        (false, false) => "--hold",
+fn option(report: &Report, series: &Series, result: &StageResult) -> &'static str {
+    match (report.run.spec.front_end.is_some(), series.ladder.is_empty(), result.stage.kind) {
+        (true, ..) => "--time",
+        (false, true, _) => "--duration",
+        (false, false, StageKind::Ladder) => "--step",
+        (false, false, _) => "--hold",
     }
 }
 

@@ -161,7 +161,7 @@ pub(super) fn series(
         writes,
         pass,
         fixed: pass.or(work.times),
-        pauses: work.pauses.iter().any(|pauses| *pauses != Pauses::default()),
+        pauses: work.pauses.iter().map(|Pauses { keying, think }| *keying + *think).max().unwrap_or_default(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use dyno_engine::workload::Workload;
 use dyno_results::answer;
@@ -263,7 +264,7 @@ impl SeriesLoad for FolderLoad {
             writes: self.writes,
             pass: Some(self.pass),
             fixed: None,
-            pauses: false,
+            pauses: Duration::ZERO,
         }
     }
 

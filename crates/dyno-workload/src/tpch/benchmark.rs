@@ -1,6 +1,7 @@
 //! `tpch` as a benchmark: its queries on eight tables, which carry a mark by which dyno knows them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use dyno_engine::workload::Workload;
 use dyno_target::catalog::Names;
@@ -155,7 +156,7 @@ impl Queries {
             writes: false,
             pass: Some(QUERIES as u64),
             fixed: None,
-            pauses: false,
+            pauses: Duration::ZERO,
         }
     }
 }

@@ -14,6 +14,7 @@ mod verify;
 pub use family::YcsbFamily;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::ValueEnum;
 
@@ -117,7 +118,7 @@ impl Mix {
         // The workload's name without its family.
         let name = self.workload.split_at(NAME.len() + 1).1;
         let writes = self.operations().any(|(it, _)| !matches!(it, Operation::Read | Operation::Scan));
-        Series { name, workload: self.workload, writes, pass: None, fixed: None, pauses: false }
+        Series { name, workload: self.workload, writes, pass: None, fixed: None, pauses: Duration::ZERO }
     }
 
     /// Those that occur, with their shares; the transaction types have this order.

@@ -357,6 +357,7 @@ impl<'a> StreamRun<'a> {
             connections: self.plan.connections,
             protocol: self.plan.protocol.name().to_owned(),
             contended_rows: self.contended_rows,
+            pause_s: Some(self.load.series().pauses.as_secs_f64()).filter(|pause_s| *pause_s > 0.0),
             query_set: self.plan.pass.is_some(),
             fixed: self.plan.fixed,
             only_reads: Some(self.only_reads),

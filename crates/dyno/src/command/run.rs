@@ -13,7 +13,7 @@ use dyno_report::summary;
 use dyno_report::terminal::Terminal;
 use dyno_results::answer::Recorded;
 use dyno_results::document::{Report, StageResult};
-use dyno_results::event::{Event, Finding, Severity, StageKind, Started};
+use dyno_results::event::{Code, Event, Finding, Severity, StageKind, Started};
 use dyno_results::judge::OUTLASTED;
 use dyno_results::spec::RunSpec;
 use dyno_results::store::Store;
@@ -259,8 +259,11 @@ fn has_done(report: &Report) -> bool {
     measured.any(|result| result.totals.done_with_drain > 0)
 }
 
-/// What to do where dyno itself had all cancelled.
+/// What to do where clients paused, or dyno itself had all cancelled.
 fn why_nothing(report: &Report) -> Option<String> {
+    if let Some(finding) = report.findings.iter().find(|finding| finding.code == Code::TooShort) {
+        return Some(format!("{}: {}", finding.evidence, finding.advice));
+    }
     let is_of_dyno = |result: &&StageResult| {
         let ended = result.totals.cancelled + result.totals.bad_with_drain();
         let is_measured = result.stage.kind != StageKind::WarmUp;

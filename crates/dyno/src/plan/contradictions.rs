@@ -50,7 +50,7 @@ pub(super) fn refuse(systems: &[SystemPlan], phases: &[PhasePlan]) -> Result<(),
             )));
         }
         let pauses = |stream: &&StreamPlan| match stream.source {
-            LoadSource::Family(place) => series.get(place).is_some_and(|series| series.pauses),
+            LoadSource::Family(place) => series.get(place).is_some_and(|series| !series.pauses.is_zero()),
             _ => false,
         };
         if let Some(stream) = streams().filter(pauses).find(|stream| stream.courses().any(Course::is_open)) {

@@ -85,6 +85,27 @@ fn a_hold_without_a_ladder_is_made_longer_by_its_duration() {
     assert!(found(&report, "too-short").unwrap().advice.ends_with("--time"));
 }
 
+#[test]
+fn a_stage_is_longer_than_its_clients_pause() {
+    let run = |pause_s, done: u64| {
+        let mut fixture = Fixture::started("2026-11-20-1");
+        fixture.play(&FixtureStage::read(StageKind::Hold, 8, &[done; 20]));
+        fixture.finish();
+        for stamped in &mut fixture.events {
+            if let Event::StageStarted(stage) = &mut stamped.event {
+                stage.pause_s = pause_s;
+            }
+        }
+        fold(&fixture.events)
+    };
+    must_be_silent(&run(None, 0), "too-short");
+    must_be_silent(&run(Some(2.0), 5), "too-short");
+    must_find(&run(Some(30.0), 5), "too-short", Severity::Doubt, &["clients pause 30 s", "weigh on its figures"]);
+    let report = run(Some(30.0), 0);
+    must_find(&report, "too-short", Severity::Doubt, &["no transaction ended in the hold of 20 s at 8 clients"]);
+    assert_eq!(found(&report, "too-short").unwrap().advice, "make it at least 5 min long, with --duration");
+}
+
 /// The clean run with its hold in place of so many.
 fn repeated(times: usize, change: impl Fn(usize, &mut crate::document::StageResult)) -> Report {
     let mut fixture = clean_fixture();
