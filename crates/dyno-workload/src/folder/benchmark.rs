@@ -153,7 +153,7 @@ impl FolderBenchmark {
             };
             let parts = mix.parts.iter().map(|(part, _)| folder.transactions[*part].pauses(&mut context));
             let pauses = parts.collect::<Result<_, _>>()?;
-            Ok(Work { pass, times, terminals: mix.terminals(&mut context)?, pauses })
+            Ok(Work { pass, times, terminals: mix.terminals(&folder.transactions, &mut context)?, pauses })
         };
         folder.mixes.iter().map(work).collect::<Result<_, _>>().map_err(wrong)
     }

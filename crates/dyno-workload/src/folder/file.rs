@@ -202,6 +202,9 @@ pub struct TransactionFile {
     /// The same behind it: the mean of an exponential distribution, of which none is longer than ten times as much
     #[schemars(with = "Option<NumberOrText>")]
     pub think: Option<Spanned<toml::Value>>,
+    /// How many clients run it where nobody says how many: a number, or an expression over the options [default: a ladder]
+    #[schemars(with = "Option<NumberOrText>")]
+    pub terminals: Option<Spanned<toml::Value>>,
     /// Where more clients than a number wait for each other's rows
     pub contended: Option<ContendedFile>,
     /// One client runs it so many times, whatever load is asked for: a number, or an expression over the options

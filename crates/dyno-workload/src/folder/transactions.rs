@@ -51,6 +51,8 @@ pub(super) struct Transaction {
     pub numbered: Vec<usize>,
     /// The rows of which each transaction changes one, and why no more clients are of use.
     contended: Option<(Program, &'static str)>,
+    /// How many clients run it where nobody says how many.
+    terminals: Option<Program>,
     /// How often one client runs it, where that is not left to the load.
     times: Option<Program>,
     /// What a variant is asked before its load begins.
@@ -155,10 +157,12 @@ impl Transaction {
             let program = tables::compile(&text_of(rows), rows.span(), names, notes, is_option)?;
             Some((program, &*why.clone().leak()))
         });
-        let times = file.times.as_ref().and_then(|times| {
+        let mut number = |number: &Option<Spanned<toml::Value>>| {
             let is_option = |slot| options.place(slot).is_some();
-            tables::compile(&text_of(times), times.span(), names, notes, is_option)
-        });
+            let number = number.as_ref()?;
+            tables::compile(&text_of(number), number.span(), names, notes, is_option)
+        };
+        let (terminals, times) = (number(&file.terminals), number(&file.times));
         if let Some(trial) = file.trial.as_ref().filter(|trial| statements(trial.get_ref()).len() != 1) {
             notes.at(trial.span(), "a trial is one statement");
         }
@@ -184,6 +188,7 @@ impl Transaction {
             pauses,
             numbered,
             contended,
+            terminals,
             times,
             trial,
             response_limits: response_limits(name, &file.within, notes),
@@ -573,8 +578,16 @@ impl Mix {
     }
 
     /// How many clients run it where nobody says how many.
-    pub(super) fn terminals(&self, context: &mut RowContext) -> Result<Option<u32>, String> {
-        let Some(program) = &self.terminals else { return Ok(None) };
+    pub(super) fn terminals(
+        &self,
+        transactions: &[Transaction],
+        context: &mut RowContext,
+    ) -> Result<Option<u32>, String> {
+        let of_transaction = match self.parts.as_slice() {
+            [(only, _)] => transactions[*only].terminals.as_ref(),
+            _ => None,
+        };
+        let Some(program) = self.terminals.as_ref().or(of_transaction) else { return Ok(None) };
         let wrong = |why: &str| format!("the terminals of {}: {why}", self.name);
         match context.evaluate(program, 0, 0).map_err(|error| wrong(&error.to_string()))? {
             Value::Null => Ok(None),

@@ -270,6 +270,7 @@ within = { p50 = 0.000001 }
 [[transactions]]
 name = "look"
 within = { p90 = 3600.0, p99 = 3600 }
+terminals = "case when :slow then 3 end"
 
 [[mixes]]
 name = "mix"
@@ -348,6 +349,11 @@ fn a_mix_tells_what_it_counts_its_limits_and_what_is_undone() {
     ] {
         assert!(told.contains(words), "{words}: {told}");
     }
+    // A transaction alone has its terminals, and no ladder, where nobody says how many clients run.
+    let alone = ["run", "./shop/look", "--slow", "--warm-up", "0s", "--step", "1s", "--hold", "1s", "--json"];
+    let report = home.dyno(&[&alone[..], &["--target", &target]].concat()).expect(0).report();
+    let clients: Vec<_> = report.stages().iter().map(|stage| stage["clients"].clone()).collect();
+    assert!(!clients.is_empty() && clients.iter().all(|it| *it == json!(3)), "{clients:?}");
     // Each client adds to what is possible.
     let two = run.map(|word| if word == "1" { "2" } else { word });
     let two = [&two[..], &["--slow", "--json"]].concat();
