@@ -1,8 +1,8 @@
 //! The kinds of databases that are reached by a driver: a folder each, and a line here. Nothing else knows them.
 
+use crate::Capabilities;
 #[cfg(feature = "adbc")]
 use crate::adbc;
-use crate::Capabilities;
 use crate::inspect::{DriverKind, DriverTarget};
 use crate::product::Dialect;
 use crate::settings::{Environment, TargetError};

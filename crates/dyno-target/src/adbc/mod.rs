@@ -20,10 +20,10 @@ use std::sync::{Arc, OnceLock};
 use dyno_engine::driver::{Driver, DriverSession, Statement};
 use dyno_wire::server_error::DriverError;
 
-use crate::{Capabilities, Feature};
 use crate::files::with_beside;
 use crate::inspect::{DriverKind, DriverTarget};
 use crate::settings::TargetError;
+use crate::{Capabilities, Feature};
 use database::SharedDatabase;
 use session::AdbcSession;
 use settings::AdbcSettings;

@@ -17,11 +17,11 @@ use dyno_wire::server_error::DriverError;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::{Capabilities, Feature};
 use crate::connection::QueryError;
 use crate::files::with_beside;
 use crate::inspect::{DriverKind, DriverTarget};
 use crate::product::Recognised;
+use crate::{Capabilities, Feature};
 use session::{SqliteSession, driver_error};
 use settings::{OF_NEW_FILE, SCHEME, SqliteSettings, is_same};
 
