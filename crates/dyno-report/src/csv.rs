@@ -4,7 +4,8 @@
 
 use std::io::{self, Write};
 
-use dyno_results::document::{COLUMNS, CountLoad, LoadColumns, Metric, POOL_COLUMNS, StageResult, Timeline};
+use dyno_results::document::{CountLoad, LoadColumns, Metric, StageResult, Timeline};
+use dyno_results::measure::{COLUMNS, POOL_COLUMNS};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::text::visible;
@@ -31,8 +32,8 @@ pub fn write(
     let metrics = metric_columns(timelines);
     let mut line = CsvLine::default();
     let counts = count_columns(timelines);
-    let fixed = PLACE.iter().chain(&LOAD).chain(&COLUMNS).chain(&POOL_COLUMNS);
-    fixed.for_each(|name| line.text(name));
+    PLACE.iter().chain(&LOAD).for_each(|name| line.text(name));
+    COLUMNS.iter().chain(&POOL_COLUMNS).for_each(|measure| line.text(&measure.head()));
     counts.iter().for_each(|column| line.text(&column.name()));
     for column in &metrics {
         let whose = if is_of_whole_disk(column) { " of the whole device" } else { "" };

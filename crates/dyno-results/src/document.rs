@@ -24,7 +24,7 @@ pub use crate::estimate::Estimate;
 use crate::event::Event;
 use crate::plan::{Plan, mark_rows_off};
 use crate::spec::{RunSpec, StreamSpec, Time};
-pub use crate::timeline::{COLUMNS, CountLoad, LoadColumns, Metric, POOL_COLUMNS, PoolLoad, Timeline};
+pub use crate::timeline::{CountLoad, LoadColumns, Metric, PoolLoad, Timeline};
 use crate::{event, words};
 
 /// Name and version of the document's JSON form.

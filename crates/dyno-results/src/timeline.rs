@@ -7,6 +7,8 @@ use std::ops::Range;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::measure::{COLUMNS, POOL_COLUMNS};
+
 /// Everything over time, for one target and one stream of a phase.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Timeline<'a> {
@@ -99,20 +101,6 @@ pub struct PoolLoad {
 
 /// A column of what may be unknown.
 type Column = Vec<Option<f64>>;
-
-/// What such columns are called where each stands by itself, with their units: those of the load, and those of its pool.
-pub const COLUMNS: [&str; 8] = [
-    "throughput (1/s)",
-    "failed (1/s)",
-    "p50 (us)",
-    "p90 (us)",
-    "p95 (us)",
-    "p99 (us)",
-    "p99.9 (us)",
-    "max (us)",
-];
-pub const POOL_COLUMNS: [&str; 4] =
-    ["connections in use", "connections idle", "clients waiting", "wait p99 (us)"];
 
 impl PoolLoad {
     /// Of so many rows of which nothing is known.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use dyno_results::event::{Stage, TypeInterval};
 use dyno_results::fold::{Fold, ReadingSum, StageLevels, StageSums};
 use dyno_results::latency::Latency;
-use dyno_results::measure::{COUNTS, TIMES};
+use dyno_results::measure::{COUNTS, GAUGES, TIMES};
 
 /// A level that was not read for longer is not known any more. Sizes are read every ten seconds.
 const STALE_MS: u64 = 30_000;
@@ -78,28 +78,6 @@ impl Sums {
     }
 }
 
-/// A family of a level of the stage that is under way.
-type Level = (&'static str, &'static str, fn(&Stage, &StageLevels) -> Option<f64>);
-
-const LEVELS: [Level; 6] = [
-    ("dyno_stage", "Number of the stage that is under way", |stage, _| Some(f64::from(stage.id))),
-    ("dyno_clients", "Clients that are active", |_, now| Some(f64::from(now.clients))),
-    (
-        "dyno_backlog",
-        "Arrivals of an open load that were due and had not begun at the end of the last second",
-        |_, now| Some(now.backlog as f64),
-    ),
-    ("dyno_connections_in_use", "Shared connections that a client had, mean of the last second", |_, now| {
-        Some(now.pool?.in_use_mean)
-    }),
-    ("dyno_connections_idle", "Shared connections that no client had, mean of the last second", |_, now| {
-        now.pool.map(|pool| (f64::from(pool.connections) - pool.in_use_mean).max(0.0))
-    }),
-    ("dyno_clients_waiting", "Clients that waited for a connection, mean of the last second", |_, now| {
-        Some(now.pool?.waiting_mean)
-    }),
-];
-
 impl Exposition {
     #[must_use]
     pub fn of(fold: &Fold) -> Self {
@@ -146,9 +124,11 @@ impl Exposition {
             self.add_series(&labels, &sums);
         }
         for (labels, stage, now) in current {
-            for (name, help, level) in LEVELS {
-                if let Some(value) = level(stage, now) {
-                    self.push((name, Type::Gauge, help), "", &labels, value);
+            let number = ("dyno_stage", Type::Gauge, "Number of the stage that is under way");
+            self.push(number, "", &labels, f64::from(stage.id));
+            for (gauge, value) in GAUGES.iter().zip(now.gauges()) {
+                if let Some(value) = value {
+                    self.push((gauge.family, Type::Gauge, gauge.meaning), "", &labels, value);
                 }
             }
         }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Fold;
 use crate::event::{OwnCount, Pool, Stage, TypeInterval};
+use crate::measure::GAUGES;
 
 /// What a stage's intervals have come to.
 #[derive(Debug)]
@@ -30,6 +31,22 @@ pub struct StageLevels {
     pub clients: u32,
     pub backlog: u64,
     pub pool: Option<Pool>,
+}
+
+impl StageLevels {
+    /// In the order of [`crate::measure::GAUGES`].
+    pub fn gauges(&self) -> [Option<f64>; GAUGES.len()] {
+        let Self { clients, backlog, pool } = self;
+        let idle = |pool: &Pool| (f64::from(pool.connections) - pool.in_use_mean).max(0.0);
+        let of_pool = |of: &dyn Fn(&Pool) -> f64| pool.as_ref().map(of);
+        [
+            Some(f64::from(*clients)),
+            Some(*backlog as f64),
+            of_pool(&|pool| pool.in_use_mean),
+            of_pool(&idle),
+            of_pool(&|pool| pool.waiting_mean),
+        ]
+    }
 }
 
 /// What is read under a key.

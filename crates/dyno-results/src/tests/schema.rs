@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::comparison::Comparison;
 use crate::document::Report;
-use crate::measure::{COUNTS, Measure, TIMES};
+use crate::measure::{COLUMNS, COUNTS, GAUGES, Measure, POOL_COLUMNS, TIMES};
 
 const SCHEMA: &str = "../../docs/documents.schema.json";
 /// Around what is generated of a page.
@@ -30,21 +30,25 @@ fn the_tables_in_the_tree_are_those_of_the_types() {
 
 #[test]
 fn the_tables_of_measures_in_the_tree_are_that_of_the_code() {
-    let table = |head: &str, row: &dyn Fn(&Measure, bool) -> String| {
-        let counts = COUNTS.iter().map(|measure| row(measure, true));
-        let rows = counts.chain(TIMES.iter().map(|measure| row(measure, false)));
-        format!("{head}\n| --- | --- | --- |\n{}", rows.collect::<String>())
+    let table = |head: &str, rows: &mut dyn Iterator<Item = &Measure>, row: &dyn Fn(&Measure) -> String| {
+        let line = "| --- ".repeat(head.matches('|').count() - 1);
+        format!("{head}\n{line}|\n{}", rows.map(row).collect::<String>())
     };
-    let of_events = table("| field | kind | meaning |", &|measure, counts| {
-        let kind = if counts { "count" } else { "histogram" };
-        format!("| `{}` | {kind} | {} |\n", measure.key, measure.meaning)
+    let slots = || COUNTS.iter().chain(TIMES);
+    let of_events = table("| field | kind | unit | meaning |", &mut slots(), &|measure| {
+        let Measure { key, kind, unit, meaning, .. } = measure;
+        format!("| `{key}` | {} | {unit} | {meaning} |\n", kind.names()[0])
     });
     is_in_page("../../docs/events.md", &of_events);
-    let of_metrics = table("| metric | type | meaning |", &|measure, counts| {
-        let (suffix, kind) = if counts { ("_total", "counter") } else { ("", "histogram") };
-        format!("| `{}{suffix}` | {kind} | {} |\n", measure.family, measure.meaning)
+    let of_metrics = table("| metric | type | meaning |", &mut slots().chain(&GAUGES), &|measure| {
+        format!("| `{}` | {} | {} |\n", measure.metric(), measure.kind.names()[1], measure.meaning)
     });
     is_in_page("../../docs/metrics.md", &of_metrics);
+    let columns = COLUMNS.iter().chain(&POOL_COLUMNS);
+    let in_csv = table("| column of each second | meaning |", &mut columns.clone(), &|measure| {
+        format!("| `{}` | {} |\n", measure.head(), measure.meaning)
+    });
+    is_in_part("../../docs/metrics.md", "\n## CSV\n", &in_csv);
 }
 
 #[test]
@@ -65,12 +69,18 @@ fn path(file: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(file)
 }
 
-/// What stands between the markers of a page.
+/// What stands between the first markers of a page.
 fn is_in_page(file: &str, text: &str) {
+    is_in_part(file, "", text);
+}
+
+/// The same of a part of it, which begins so.
+fn is_in_part(file: &str, part: &str, text: &str) {
     let page = fs::read_to_string(path(file)).unwrap();
-    let (before, rest) = page.split_once(MARKERS[0]).unwrap();
+    let (earlier, rest) = page.split_at(page.find(part).unwrap());
+    let (before, rest) = rest.split_once(MARKERS[0]).unwrap();
     let (_, after) = rest.split_once(MARKERS[1]).unwrap();
-    is_in_tree(file, &format!("{before}{}{text}{}{after}", MARKERS[0], MARKERS[1]));
+    is_in_tree(file, &format!("{earlier}{before}{}{text}{}{after}", MARKERS[0], MARKERS[1]));
 }
 
 fn is_in_tree(file: &str, text: &str) {
