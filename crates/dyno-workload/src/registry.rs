@@ -278,6 +278,33 @@ mod tests {
     }
 
     #[test]
+    fn a_family_runs_where_there_is_what_it_requires() {
+        let kinds: Vec<Capabilities> = dyno_target::kinds().collect();
+        let runs_on = |name: &str, expected: &[&str]| {
+            let there = expected.iter().filter(|it| kinds.iter().any(|kind| kind.protocol == **it));
+            assert_eq!(find(name).unwrap().family().runs_on.protocols(), there.copied().collect::<Vec<_>>());
+        };
+        runs_on("sysbench", &["PostgreSQL", "MySQL", "SQLite"]);
+        runs_on("ycsb", &["PostgreSQL", "MySQL", "SQLite", "DuckDB", "ADBC"]);
+        runs_on("tpch", &["PostgreSQL", "MySQL", "ClickHouse", "Hive", "DuckDB", "ADBC"]);
+        runs_on("tpcb", &["PostgreSQL", "SQLite"]);
+        let refused = |name: &str, protocol: &str| {
+            let kind = kinds.iter().find(|kind| kind.protocol == protocol).unwrap();
+            let refused = find(name).unwrap().benchmark(&DataOptions::default(), kind).unwrap_err();
+            format!("{refused}; {}", refused.help().unwrap_or_default())
+        };
+        assert_eq!(
+            refused("sysbench/oltp_insert", "Hive"),
+            "sysbench/oltp_insert needs transactions, unique keys by which single rows are changed and columns \
+             that number rows, which Hive does not have; others run there, such as tpch/queries (`dyno \
+             workloads` lists them)"
+        );
+        let dates = "tpch/queries needs arithmetic with dates, which SQLite does not have; others";
+        assert!(refused("tpch", "SQLite").starts_with(dates), "{}", refused("tpch", "SQLite"));
+        assert!(refused("tpcb/tpcb-like", "MySQL").starts_with("tpcb/tpcb-like runs on PostgreSQL and SQLite only; "));
+    }
+
+    #[test]
     fn names_are_found_by_their_beginning() {
         let both = ["tpcb/select-only", "tpcb/tpcb-like"];
         assert_eq!([found("tpcb"), found("TPCB")], [both, both]);
