@@ -16,7 +16,7 @@ type Columns<T> = { [K in keyof T]: T[K] extends (number | null)[] ? Column : T[
 export type PoolLoad = Columns<json.PoolLoad>;
 export type Metric = Columns<json.Metric>;
 
-export interface Load extends Columns<Omit<json.LoadColumns, "pool">> {
+export interface Load extends Columns<Omit<json.LoadColumns, "pool" | "counts">> {
   /** Null where no stage's clients shared connections. */
   pool: PoolLoad | null;
 }
@@ -45,7 +45,7 @@ export interface WrittenReport extends Omit<json.Report, "run" | "timelines"> {
 export interface WrittenTimeline extends Omit<json.Timeline, "load"> {
   load: WrittenLoad;
 }
-export type WrittenLoad = Partial<json.LoadColumns>;
+export type WrittenLoad = Partial<Omit<json.LoadColumns, "counts">>;
 export type WrittenMetric = json.Metric;
 
 export interface Report extends Omit<WrittenReport, "timelines"> {

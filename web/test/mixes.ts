@@ -53,6 +53,9 @@ function ofType(name: string, share: number, tps: number, seconds: number, p50_u
     response_limits: [
       { percentile: 90, limit_us, found_us: service.p90_us, kept: service.p90_us <= limit_us },
     ],
+    ...(name === "delivery" && {
+      counts: [{ key: "districts_skipped", about: "districts skipped", count: 120, per_transaction: 0.3 }],
+    }),
   };
 }
 
