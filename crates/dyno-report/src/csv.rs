@@ -297,6 +297,11 @@ mod tests {
             p999_us: vec![None; 3],
             max_us: vec![None; 3],
             pool: None,
+            counts: vec![CountLoad {
+                of: "buy".to_owned(),
+                key: "far".to_owned(),
+                per_s: vec![Some(5.0), None, Some(1.0)],
+            }],
         };
         let (t_s, values) = ([0.5, 3.0], [Some(0.25), Some(1e9)]);
         let metric = metric("host", "a,b", &t_s, &values);
@@ -308,14 +313,14 @@ mod tests {
         };
         let text = written(&[view], &[]);
         let lines: Vec<_> = text.split_terminator("\r\n").collect();
-        assert!(lines[0].ends_with(",\"host.a,b (share)\""), "{}", lines[0]);
+        assert!(lines[0].ends_with(",wait p99 (us),buy.far (1/s),\"host.a,b (share)\""), "{}", lines[0]);
         assert_eq!(
             lines[1..],
             [
-                "\"the \"\"pg\"\"\",0,2026-11-20T07:50:12.000Z,0.2,1,,,,,,1,10,0,1.5,,,,,,,,,,0.25",
-                "\"the \"\"pg\"\"\",0,2026-11-20T07:50:12.000Z,0.7,2,,,,,,2,20,0,,,,,,,,,,,",
-                "\"the \"\"pg\"\"\",3,2026-11-20T07:50:15.000Z,,,,,,,,,,,,,,,,,,,,,1000000000",
-                "\"the \"\"pg\"\"\",5,2026-11-20T07:50:17.000Z,5,2,,,,,,2,0.5,0,,,,,,,,,,,",
+                "\"the \"\"pg\"\"\",0,2026-11-20T07:50:12.000Z,0.2,1,,,,,,1,10,0,1.5,,,,,,,,,,5,0.25",
+                "\"the \"\"pg\"\"\",0,2026-11-20T07:50:12.000Z,0.7,2,,,,,,2,20,0,,,,,,,,,,,,",
+                "\"the \"\"pg\"\"\",3,2026-11-20T07:50:15.000Z,,,,,,,,,,,,,,,,,,,,,,1000000000",
+                "\"the \"\"pg\"\"\",5,2026-11-20T07:50:17.000Z,5,2,,,,,,2,0.5,0,,,,,,,,,,,1,",
             ]
         );
     }

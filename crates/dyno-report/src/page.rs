@@ -317,6 +317,7 @@ mod tests {
                     p999_us: vec![None, None],
                     max_us: vec![None, None],
                     pool: None,
+                    counts: vec![],
                 }),
                 metrics: vec![Metric {
                     source: "host".into(),

@@ -301,7 +301,10 @@ mod tests {
         );
         let dates = "tpch/queries needs arithmetic with dates, which SQLite does not have; others";
         assert!(refused("tpch", "SQLite").starts_with(dates), "{}", refused("tpch", "SQLite"));
-        assert!(refused("tpcb/tpcb-like", "MySQL").starts_with("tpcb/tpcb-like runs on PostgreSQL and SQLite only; "));
+        assert!(
+            refused("tpcb/tpcb-like", "MySQL")
+                .starts_with("tpcb/tpcb-like runs on PostgreSQL and SQLite only; ")
+        );
     }
 
     #[test]

@@ -153,7 +153,8 @@ function figuresTable(name: string, shown: Side[]): HTMLElement {
 
 /** `120 districts skipped, 0.3 a transaction` */
 function counted({ about, count: found, per_transaction }: CountResult): string {
-  const mean = per_transaction === null ? "" : ` (${long(per_transaction)} a transaction)`;
+  const mean =
+    per_transaction === null || per_transaction < 0.005 ? "" : ` (${long(per_transaction)} a transaction)`;
   return `${count(found)} ${about}${mean}`;
 }
 

@@ -34,7 +34,7 @@ describe.skipIf(executable === undefined)("the page of a mix", () => {
     expect(rows[4]).toContain("p90 20 s kept");
     expect(rows[1]).toMatch(/\b3\s+1,200$/);
     const delivery = rows.find((row) => row.startsWith("delivery"));
-    expect(delivery).toContain("120 districts skipped (0.3 a transaction)");
+    expect(delivery).toContain("120 districts skipped (0.30 a transaction)");
   });
 
   test("sets the transactions of two targets beside each other, and hides those of a hidden one", async () => {

@@ -1,4 +1,4 @@
-use dyno_results::event::{Event, Sample, Stamped};
+use dyno_results::event::{Event, OwnCount, Sample, Stamped};
 
 use std::collections::BTreeMap;
 
@@ -81,6 +81,34 @@ fn counts_and_buckets_are_the_reports() {
         assert!(buckets.is_sorted() && buckets[0] < buckets[3], "{buckets:?}");
         assert_eq!(bucket("+Inf"), count as f64);
     }
+}
+
+#[test]
+fn what_a_workload_counts_adds_up_over_the_stages_of_its_series() {
+    let mut events = Plan::default().events();
+    let mut counted = 0;
+    for stamped in &mut events {
+        match &mut stamped.event {
+            Event::StageStarted(stage) => {
+                let (of, key) = (stage.types[0].clone(), "far".to_owned());
+                stage.counts = vec![OwnCount { of, key, about: "far away".to_owned() }];
+            }
+            Event::Interval(interval) => {
+                interval.types[0].own = vec![3];
+                counted += 3;
+            }
+            _ => {}
+        }
+    }
+    let told = samples(&render(&exposed(&events), Format::OpenMetrics));
+    let own = told.iter().filter(|(of, _)| of.starts_with("dyno_workload_counted_total{"));
+    let own: Vec<_> = own.collect();
+    assert!(
+        own.iter().all(|(of, _)| of.contains(",count=\"far\"}") && of.contains(",transaction=\"")),
+        "{own:?}"
+    );
+    assert_eq!(own.iter().map(|(_, count)| **count).sum::<f64>(), f64::from(counted));
+    assert!(counted > 0);
 }
 
 #[test]

@@ -50,7 +50,10 @@ fn counted_within(
     of_type: &TypeResult,
     CountResult { about, count, per_transaction, .. }: &CountResult,
 ) -> String {
-    let mean = per_transaction.map(|mean| format!(", {} a transaction", format::short(mean)));
+    // Of a smaller one two digits would say nothing.
+    let mean = per_transaction
+        .filter(|mean| *mean >= 0.005)
+        .map(|mean| format!(", {} a transaction", format::short(mean)));
     let (name, about) = (visible(&of_type.name), visible(about));
     format!("{name}: {} {about}{}", format::short_count(*count), mean.unwrap_or_default())
 }

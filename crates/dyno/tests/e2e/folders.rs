@@ -345,7 +345,7 @@ fn a_mix_tells_what_it_counts_its_limits_and_what_is_undone() {
         "p90 1 h kept, p99 1 h kept",
         " · none is undone",
         "p50 1.0 µs not kept",
-        "buy: 20 even numbers, 0.33 a transaction",
+        "buy: 40 even numbers, 0.50 a transaction",
     ] {
         assert!(told.contains(words), "{words}: {told}");
     }
