@@ -246,7 +246,7 @@ impl Record {
     pub(crate) fn counted(&mut self, type_index: usize, client: &mut dyn Client) {
         let own = &mut self.types[type_index].own;
         if !own.is_empty() {
-            client.count(own);
+            client.add_counts(own);
         }
     }
 

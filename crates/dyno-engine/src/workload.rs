@@ -151,7 +151,7 @@ pub trait Client: Send {
 
     /// Adds what it has counted within its transaction, which has ended well and was not rolled back, to the
     /// [`counts`](Workload::counts) of its type; asked behind [`ended`](Self::ended).
-    fn count(&mut self, counts: &mut [u64]) {
+    fn add_counts(&mut self, counts: &mut [u64]) {
         let _ = counts;
     }
 

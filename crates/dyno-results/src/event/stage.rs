@@ -233,6 +233,7 @@ impl Default for Stage {
             planned_s: None,
             planned_transactions: None,
             contended_rows: None,
+            pause_s: None,
             pass: false,
             query_set: false,
             fixed: false,

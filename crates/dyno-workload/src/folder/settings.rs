@@ -125,8 +125,8 @@ impl Client for ClientWithSettings {
         self.client.ended(ended);
     }
 
-    fn count(&mut self, counts: &mut [u64]) {
-        self.client.count(counts);
+    fn add_counts(&mut self, counts: &mut [u64]) {
+        self.client.add_counts(counts);
     }
 
     fn skipped(&mut self, due_ns: u64, now_ns: u64) {

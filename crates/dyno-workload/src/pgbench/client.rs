@@ -561,7 +561,7 @@ impl Client for ScriptClient {
         self.online = !self.shared.options.connects_each;
     }
 
-    fn count(&mut self, counts: &mut [u64]) {
+    fn add_counts(&mut self, counts: &mut [u64]) {
         counts.iter_mut().zip(&self.counted).for_each(|(sum, count)| *sum += count);
     }
 

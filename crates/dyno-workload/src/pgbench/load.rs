@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use dyno_engine::request::Statement;
 use dyno_engine::schedule::Gaps;
-use dyno_engine::workload::{Client, ClientIdentity, StatementId, Workload};
+use dyno_engine::workload::{Client, ClientIdentity, StatementId, TransactionType, Workload};
 
 use super::bound::BoundScripts;
 use super::client::ScriptClient;
