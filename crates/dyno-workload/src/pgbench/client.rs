@@ -214,6 +214,10 @@ impl ScriptClient {
                     request.execute(StatementId(0), &[]);
                     return Ok(Step::Send);
                 }
+                Kind::Set { slot, expression } => {
+                    let value = self.evaluate(expression, command)?;
+                    self.variables.set(*slot, value);
+                }
                 kind => {
                     if let Some(next) = self.run_meta(kind, command, jumped, request)? {
                         self.finish_command();
@@ -237,10 +241,6 @@ impl ScriptClient {
         request: &mut Request<'_>,
     ) -> Result<Option<usize>, Aborted> {
         match kind {
-            Kind::Set { slot, expression } => {
-                let value = self.evaluate(expression, command)?;
-                self.variables.set(*slot, value);
-            }
             Kind::Elif { end, .. } if !jumped => return Ok(Some(*end)),
             Kind::If { condition, otherwise } | Kind::Elif { condition, otherwise, .. } => {
                 let value = self.evaluate(condition, command)?;
@@ -280,8 +280,9 @@ impl ScriptClient {
                 return Ok((range.0 > range.1).then_some(*end));
             }
             Kind::EndFor { slot, begin } => return self.next_turn(*slot, *begin, command),
-            Kind::Endif | Kind::Sql(_) | Kind::Sleep { .. } | Kind::StartPipeline | Kind::EndPipeline => {}
-            Kind::Rollback => {}
+            // Those of `run` itself.
+            Kind::Sql(_) | Kind::Set { .. } | Kind::Sleep { .. } | Kind::Rollback => {}
+            Kind::Endif | Kind::StartPipeline | Kind::EndPipeline => {}
         }
         Ok(None)
     }

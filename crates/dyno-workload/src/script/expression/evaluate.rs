@@ -50,6 +50,20 @@ pub(super) fn binary(function: Binary, left: &Value, right: &Value, context: &mu
     of_any(function, *left, *right, context)
 }
 
+/// With a right side that is known.
+#[inline]
+pub(super) fn with_integer(
+    function: Number,
+    left: &Value,
+    right: i64,
+    context: &mut Context<'_>,
+) -> Evaluated {
+    match left {
+        Value::Integer(left) => number_of_integers(function, *left, right),
+        left => of_any(Binary::Number(function), *left, Value::Integer(right), context),
+    }
+}
+
 fn of_integers(function: Binary, left: i64, right: i64, random: &mut Prng) -> Evaluated {
     match function {
         Binary::Number(function) => number_of_integers(function, left, right),
@@ -239,7 +253,7 @@ pub(super) fn logical(value: Value) -> Evaluated<Option<bool>> {
 
 /// The span of a random range must fit into 63 bits.
 #[inline]
-fn check_range(low: i64, high: i64) -> Evaluated<()> {
+pub(super) fn check_range(low: i64, high: i64) -> Evaluated<()> {
     if low > high {
         return Err(Box::new(EvaluateError::EmptyRange));
     }

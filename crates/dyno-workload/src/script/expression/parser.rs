@@ -62,12 +62,7 @@ struct Parser<'p, 's, 'a> {
 type Parsed<'a> = Result<Token<'a>, ExpressionError>;
 
 impl<'a> Parser<'_, '_, 'a> {
-    fn program(mut self) -> Program {
-        let may_be_text =
-            |operation: &Operation| matches!(operation, Operation::Load(_) | Operation::Addition(_));
-        if self.is_of_workload() && self.operations.iter().any(may_be_text) {
-            self.operations.insert(0, Operation::Addition(Addition::Begin));
-        }
+    fn program(self) -> Program {
         Program::new(self.operations, self.texts)
     }
 
@@ -288,11 +283,9 @@ impl<'a> Parser<'_, '_, 'a> {
 
     /// The arguments of a function that evaluates only some of them, behind the parenthesis.
     fn lazy(&mut self, named: &Named, lazy: Lazy) -> Result<(), ExpressionError> {
-        let integer = |value| Operation::Push(Value::Integer(value));
-        let last = self.operations.len() + 1;
+        let draw = self.operations.len();
         if lazy == Lazy::Pick {
-            let draw = Operation::Binary(Binary::Integer(Integer::Random));
-            self.operations.extend([integer(1), integer(0), draw]);
+            self.placeholder();
         }
         let mut starts = Vec::new();
         let mut ends = Vec::new();
@@ -315,7 +308,7 @@ impl<'a> Parser<'_, '_, 'a> {
             Lazy::Coalesce => ends.into_iter().for_each(|end| self.fill(end, coalesce)),
             Lazy::Choose => self.select(&starts[1..])?,
             Lazy::Pick => {
-                self.operations[last] = integer(starts.len() as i64);
+                self.operations[draw] = Operation::Draw(1, starts.len() as i64);
                 self.select(&starts)?;
             }
         }

@@ -21,6 +21,10 @@ pub struct Program {
 pub(super) enum Operation {
     Push(Value),
     Load(Slot),
+    /// An integer between two, of which the first is not greater.
+    Draw(i64, i64),
+    /// Of what lies on top and a number that is known.
+    With(Number, i64),
     Unary(Unary),
     Binary(Binary),
     Ternary(Ternary),
@@ -45,6 +49,17 @@ pub(super) enum Operation {
 }
 
 impl Operation {
+    /// The value that it is without any operand, where that is known without an error.
+    #[inline]
+    fn operand(&self, context: &mut Context<'_>) -> Option<Value> {
+        match *self {
+            Self::Push(value) => Some(value),
+            Self::Load(slot) => context.variables.known(slot),
+            Self::Draw(low, high) => Some(Value::Integer(context.random.uniform(low, high))),
+            _ => None,
+        }
+    }
+
     /// Whether it may leave out steps.
     fn may_jump(&self) -> bool {
         matches!(
@@ -61,8 +76,6 @@ impl Operation {
 /// A step of workload files alone: apart, so that they cost pgbench's nothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Addition {
-    /// The first step, where there may be texts: those of the evaluation before are gone.
-    Begin,
     /// A text of the program: where it begins and ends.
     Text(u32, u32),
     /// A function of so many arguments.
@@ -109,19 +122,18 @@ impl Program {
         let (mut height, mut depth) = (0, 0);
         for operation in &operations {
             match operation {
-                Operation::Push(_) | Operation::Load(_) => height += 1,
+                Operation::Push(_) | Operation::Load(_) | Operation::Draw(..) => height += 1,
                 // What follows a jump begins without the value that is jumped with.
                 Operation::Binary(_) | Operation::And(_) | Operation::Or(_) => height -= 1,
                 Operation::Unless(_) | Operation::Jump(_) => height -= 1,
                 Operation::Ternary(_) => height -= 2,
                 Operation::Extremum { count, .. } => height -= usize::from(*count) - 1,
-                Operation::Unary(_) | Operation::Logical => {}
+                Operation::Unary(_) | Operation::With(..) | Operation::Logical => {}
                 Operation::TooManyArguments | Operation::VariableName(_) => {}
                 Operation::Addition(Addition::Text(..) | Addition::Next(_)) => height += 1,
                 Operation::Addition(Addition::Apply(_, count)) => height -= usize::from(*count) - 1,
                 Operation::Addition(Addition::Select(_) | Addition::Coalesce(_)) => height -= 1,
-                Operation::Addition(Addition::Begin | Addition::Branch(_)) => {}
-                Operation::Addition(Addition::Condition | Addition::Element(_)) => {}
+                Operation::Addition(Addition::Branch(_) | Addition::Condition | Addition::Element(_)) => {}
             }
             depth = depth.max(height);
         }
@@ -160,7 +172,7 @@ impl Program {
     /// Whether its value is the same each time: it reads no variable, and draws nothing.
     pub(crate) fn is_constant(&self) -> bool {
         self.operations.iter().all(|operation| match operation {
-            Operation::Load(_) | Operation::VariableName(_) => false,
+            Operation::Load(_) | Operation::Draw(..) | Operation::VariableName(_) => false,
             Operation::Binary(Binary::Integer(Integer::Random)) => false,
             Operation::Ternary(ternary) => *ternary == Ternary::Permute,
             Operation::Addition(Addition::Element(_) | Addition::Next(_)) => false,
@@ -171,45 +183,38 @@ impl Program {
 
     /// The same with what is known before it runs computed: variables that stay as they are, and arithmetic with numbers.
     pub(crate) fn folded(&self, mut known: impl FnMut(Slot) -> Option<Value>) -> Self {
-        let is_straight = |operation: &Operation| {
-            matches!(
-                operation,
-                Operation::Push(_)
-                    | Operation::Load(_)
-                    | Operation::Addition(Addition::Begin)
-                    | Operation::Unary(_)
-                    | Operation::Binary(_)
-                    | Operation::Ternary(_)
-            )
-        };
         // A jump counts the steps that it leaves out.
-        if !self.operations.iter().all(is_straight) {
+        if self.operations.iter().any(Operation::may_jump) {
             return self.clone();
         }
-        let mut folded = Vec::with_capacity(self.operations.len());
+        let mut folded: Vec<Operation> = Vec::with_capacity(self.operations.len());
         for operation in &self.operations {
             let operation = match *operation {
                 Operation::Load(slot) => known(slot).map_or(Operation::Load(slot), Operation::Push),
                 other => other,
             };
-            let computed = match (folded.as_slice(), operation) {
-                (
-                    [.., Operation::Push(Value::Integer(left)), Operation::Push(Value::Integer(right))],
-                    Operation::Binary(Binary::Number(number)),
-                ) => evaluate::number_of_integers(number, *left, *right).ok(),
+            let numbers = folded.iter().rev().map_while(|operation| match operation {
+                Operation::Push(Value::Integer(number)) => Some(*number),
                 _ => None,
-            };
-            match computed {
-                Some(value) => {
-                    folded.truncate(folded.len() - 2);
-                    folded.push(Operation::Push(value));
+            });
+            let numbers: Vec<i64> = numbers.take(2).collect();
+            let (taken, operation) = match (operation, numbers.as_slice()) {
+                (Operation::Binary(Binary::Number(number)), [right, left]) => {
+                    match evaluate::number_of_integers(number, *left, *right) {
+                        Ok(value) => (2, Operation::Push(value)),
+                        Err(_) => (1, Operation::With(number, *right)),
+                    }
                 }
-                None => folded.push(operation),
-            }
-        }
-        // Without variables there are no texts.
-        if !folded.iter().any(|operation| matches!(operation, Operation::Load(_))) {
-            folded.retain(|operation| *operation != Operation::Addition(Addition::Begin));
+                (Operation::Binary(Binary::Number(number)), [right]) => (1, Operation::With(number, *right)),
+                (Operation::Binary(Binary::Integer(Integer::Random)), [high, low])
+                    if evaluate::check_range(*low, *high).is_ok() =>
+                {
+                    (2, Operation::Draw(*low, *high))
+                }
+                (operation, _) => (0, operation),
+            };
+            folded.truncate(folded.len() - taken);
+            folded.push(operation);
         }
         Self { operations: folded.into(), ..self.clone() }
     }
@@ -253,6 +258,14 @@ impl Program {
     /// What pgbench refuses too: an unset variable, an operand of the wrong type, an overflow, a division by zero.
     #[inline]
     pub fn evaluate(&self, context: &mut Context<'_>) -> Result<Value, EvaluateError> {
+        // Those of the expression before are gone.
+        context.variables.clear_texts();
+        // What is a value by itself needs no stack.
+        if let [only] = &*self.operations
+            && let Some(value) = only.operand(context)
+        {
+            return Ok(value);
+        }
         let evaluated = match self.depth {
             depth if depth <= SMALL_DEPTH => self.run(&mut [Value::Null; SMALL_DEPTH], context),
             depth if depth <= LARGE_DEPTH => self.run(&mut [Value::Null; LARGE_DEPTH], context),
@@ -267,17 +280,20 @@ impl Program {
         let mut next = 0;
         while let Some(operation) = self.operations.get(next) {
             next += 1;
+            if let Some(value) = operation.operand(context) {
+                stack[top] = value;
+                top += 1;
+                continue;
+            }
             match *operation {
-                Operation::Push(value) => {
-                    stack[top] = value;
+                // Those above; a variable of which nobody has asked for the value.
+                Operation::Push(_) | Operation::Draw(..) => {}
+                Operation::Load(slot) => {
+                    stack[top] = context.variables.value(slot, context.names).map_err(Box::new)?;
                     top += 1;
                 }
-                Operation::Load(slot) => {
-                    stack[top] = match context.variables.known(slot) {
-                        Some(value) => value,
-                        None => context.variables.value(slot, context.names).map_err(Box::new)?,
-                    };
-                    top += 1;
+                Operation::With(number, right) => {
+                    stack[top - 1] = evaluate::with_integer(number, &stack[top - 1], right, context)?;
                 }
                 Operation::Unary(Unary::Debug) => (context.debug)(stack[top - 1]),
                 Operation::Unary(unary) => {
@@ -340,7 +356,6 @@ impl Program {
         context: &mut Context<'_>,
     ) -> Evaluated<(usize, usize)> {
         match addition {
-            Addition::Begin => context.variables.clear_texts(),
             Addition::Text(from, to) => {
                 let text = self.texts.get(from as usize..to as usize).unwrap_or_default();
                 stack[top] = context.variables.keep_text(|out| out.extend_from_slice(text));
@@ -356,7 +371,13 @@ impl Program {
                 if !(1..=i64::from(count)).contains(&index) {
                     return Err(Box::new(EvaluateError::Choice { index, count }));
                 }
-                return Ok((top - 1, next + index as usize - 1));
+                // There a jump to the branch stands.
+                let at = next + index as usize - 1;
+                let skip = match self.operations.get(at) {
+                    Some(Operation::Addition(Addition::Branch(skip))) => skip + 1,
+                    _ => 0,
+                };
+                return Ok((top - 1, at + skip));
             }
             Addition::Branch(skip) => return Ok((top, next + skip)),
             Addition::Coalesce(skip) if stack[top - 1] != Value::Null => return Ok((top, next + skip)),
@@ -373,5 +394,65 @@ impl Program {
             Addition::Condition => stack[top - 1] = text::condition(stack[top - 1], context.variables)?,
         }
         Ok((top, next))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::script::compile;
+
+    /// What an expression yields, with its text, and where the random numbers go on.
+    fn evaluated(program: &Program, names: &Names, row: i64) -> (String, Prng) {
+        let mut variables = Variables::new(names);
+        for (name, value) in [("row", row), ("scale", 3)] {
+            names.find(name).into_iter().for_each(|slot| variables.set(slot, Value::Integer(value)));
+        }
+        let mut random = Prng::seed(row.unsigned_abs());
+        let mut context =
+            Context { variables: &mut variables, names, random: &mut random, debug: &mut |_| () };
+        let value = program.evaluate(&mut context);
+        let shown = match value {
+            Ok(Value::Text(range) | Value::Decimal(range)) => {
+                String::from_utf8_lossy(variables.text(range)).into_owned()
+            }
+            value => format!("{value:?}"),
+        };
+        (shown, random)
+    }
+
+    #[test]
+    fn what_is_folded_has_the_same_values_errors_and_draws() {
+        for (text, operations) in [
+            ("random(1, 100000 * :scale)", 1),
+            ("random(1, :scale) + random(1, 2)", 3),
+            ("(:row - 1) / 100000 + 1", 4),
+            ("2 - :row", 3),
+            ("random(:row, 5)", 3),
+            ("random(5, 1 + 1)", 3),
+            ("random(-9223372036854775807, 9223372036854775807)", 3),
+            ("random(-9223372036854775807 * 2, 1)", 4),
+            (":row / 0", 2),
+            ("1 / 0 + 1", 3),
+            ("9223372036854775807 + :scale", 2),
+            ("(:row + 0.5) * 2", 4),
+            ("null + 1", 2),
+            ("true + 1", 2),
+            ("'a' + 1", 2),
+            ("abs(:row - 7) * -3", 4),
+            ("greatest(1, 2 + 3, :row)", 4),
+            ("decimal(5, 1) + 1", 4),
+            ("'a' || (1 + 1) || :row", 5),
+            ("random_gaussian(1, 10 * :scale, 2.5)", 4),
+        ] {
+            let mut names = Names::new();
+            let program = compile(text, &mut names).unwrap();
+            let scale = names.find("scale");
+            let folded = program.folded(|slot| (Some(slot) == scale).then_some(Value::Integer(3)));
+            assert_eq!(folded.operations.len(), operations, "{text}: {:?}", folded.operations);
+            for row in 1..6 {
+                assert_eq!(evaluated(&folded, &names, row), evaluated(&program, &names, row), "{text}");
+            }
+        }
     }
 }
