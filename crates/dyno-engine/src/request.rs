@@ -6,7 +6,7 @@ use dyno_results::event::Queries;
 use dyno_wire::my::reply::Expect;
 use dyno_wire::pg::frontend;
 
-pub use dyno_wire::pg::frontend::BindWriter;
+pub use dyno_wire::pg::execution::Execution;
 
 pub use crate::statement::{PARAMETERS_MAX, Statement};
 pub use crate::value::Value;
@@ -158,25 +158,22 @@ impl<'a> Request<'a> {
     }
 
     /// Has the server make statement `name` from `sql`, its parameters' types undeclared. PostgreSQL only, as are
-    /// [`bind`](Self::bind), [`describe`](Self::describe), [`run`](Self::run) and [`sync`](Self::sync), which closes
-    /// them and has the server answer.
+    /// [`run`](Self::run) and [`sync`](Self::sync), which closes them and has the server answer.
     pub fn parse(&mut self, name: &str, sql: &[u8]) {
         frontend::parse(&mut self.outbox.bytes, name, sql, &[]);
     }
 
-    /// Binds the unnamed portal to statement `name` and the parameters that are then written.
-    pub fn bind(&mut self, name: &str) -> BindWriter<'_> {
-        BindWriter::new(&mut self.outbox.bytes, "", name)
-    }
-
-    /// Asks what columns the bound statement has.
-    pub fn describe(&mut self) {
-        frontend::describe_portal(&mut self.outbox.bytes, "");
-    }
-
-    /// Runs the bound statement.
-    pub fn run(&mut self) {
-        frontend::execute(&mut self.outbox.bytes, "", 0);
+    /// Runs a statement with as many parameters as `value` appends the texts of; NULL where it returns false. `syncs`: and closes it.
+    #[inline]
+    pub fn run(
+        &mut self,
+        execution: &Execution,
+        parameters: usize,
+        syncs: bool,
+        value: impl FnMut(usize, &mut Vec<u8>) -> bool,
+    ) {
+        execution.write_with(&mut self.outbox.bytes, parameters, syncs, value);
+        self.sent.syncs += u32::from(syncs);
     }
 
     /// Closes what was added since the last sync: the server answers it, and after an error goes on behind it.

@@ -200,8 +200,13 @@ impl Statements {
             let as_text = protocol == Protocol::Simple || statement.always_text;
             let slot = prepared;
             prepared += usize::from(!as_text && protocol == Protocol::Prepared);
+            let is_parsed = protocol == Protocol::Extended;
             Sendable {
-                postgres: Execution::new(&name),
+                postgres: Execution::new(
+                    if is_parsed { "" } else { &name },
+                    is_parsed.then_some(statement.sql().as_bytes()),
+                    statement.names_columns,
+                ),
                 name: name.into(),
                 slot,
                 // At most PARAMETERS_MAX in number each, but a parameter may stand more than once.
@@ -298,7 +303,7 @@ impl Statements {
         values: &[Value<'_>],
     ) -> bool {
         if !self.is_mysql() {
-            execute_postgres(out, itoa::Buffer::new().format(handle), false, values.iter().copied());
+            execute_postgres(out, itoa::Buffer::new().format(handle), values.iter().copied());
             return true;
         }
         let Some(prepared) = prepared.statement(handle) else { return false };
@@ -346,7 +351,7 @@ impl Statements {
         let sendable = self.statements.get(usize::from(id.0))?;
         match integers {
             _ if sendable.as_text => Some(self.write_text(out, scratch, &sendable.statement, value)),
-            Some(values) if !self.is_mysql() && self.protocol == Protocol::Prepared => {
+            Some(values) if !self.is_mysql() => {
                 sendable.postgres.write(out, values);
                 Some(Expect::Text)
             }
@@ -389,11 +394,9 @@ impl Statements {
             execute_mysql(out, *numbers.get(sendable.slot)?, values);
             return Some(Expect::Binary);
         }
-        let name = if self.protocol == Protocol::Prepared { &*sendable.name } else { "" };
-        if name.is_empty() {
-            frontend::parse(out, "", sendable.statement.sql(), &[]);
-        }
-        execute_postgres(out, name, sendable.statement.names_columns, (0..).map_while(value));
+        sendable.postgres.write_with(out, sendable.parameters, true, |index, out| {
+            value(index).is_some_and(|value| value.write_text(out))
+        });
         Some(Expect::Text)
     }
 }

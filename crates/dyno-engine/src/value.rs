@@ -25,16 +25,17 @@ impl Value<'_> {
         Self::Text(if value { b"t" } else { b"f" })
     }
 
-    /// Binds it as text, as libpq does.
+    /// Appends it as the text that it is bound as, as libpq does; false for NULL, which has none.
     #[inline]
-    fn bind_postgres(self, bind: &mut BindWriter<'_>) {
+    pub(crate) fn write_text(self, out: &mut Vec<u8>) -> bool {
         match self {
-            Self::Null => bind.null(),
-            Self::Integer(value) => bind.integer(value),
-            Self::Double(value) => bind.text(value.to_string().as_bytes()),
-            Self::Decimal(digits) => bind.text(digits.as_bytes()),
-            Self::Text(text) => bind.text(text),
+            Self::Null => return false,
+            Self::Integer(value) => out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes()),
+            Self::Double(value) => out.extend_from_slice(value.to_string().as_bytes()),
+            Self::Decimal(digits) => out.extend_from_slice(digits.as_bytes()),
+            Self::Text(text) => out.extend_from_slice(text),
         }
+        true
     }
 
     #[inline]
@@ -65,19 +66,11 @@ impl Value<'_> {
     }
 }
 
-/// Appends an execution of a statement that a PostgreSQL server has prepared, which may name its columns.
-pub(crate) fn execute_postgres<'v>(
-    out: &mut Vec<u8>,
-    name: &str,
-    names_columns: bool,
-    values: impl Iterator<Item = Value<'v>>,
-) {
+/// Appends an execution of a statement that a PostgreSQL server has prepared.
+pub(crate) fn execute_postgres<'v>(out: &mut Vec<u8>, name: &str, values: impl Iterator<Item = Value<'v>>) {
     let mut bind = BindWriter::new(out, "", name);
-    values.for_each(|value| value.bind_postgres(&mut bind));
+    values.for_each(|value| bind.text_with(|out| value.write_text(out)));
     bind.finish();
-    if names_columns {
-        frontend::describe_portal(out, "");
-    }
     frontend::execute(out, "", 0);
     frontend::sync(out);
 }

@@ -184,13 +184,7 @@ impl<'o> BindWriter<'o> {
     /// Adds a parameter whose text `write` appends to the buffer; NULL if it returns false.
     pub fn text_with(&mut self, write: impl FnOnce(&mut Vec<u8>) -> bool) {
         self.parameters += 1;
-        let length_at = self.out.len();
-        self.out.extend_from_slice(&[0; 4]);
-        let length = if write(self.out) { length(self.out.len() - length_at - 4) } else { -1 };
-        if length < 0 {
-            self.out.truncate(length_at + 4);
-        }
-        self.out[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
+        parameter(self.out, write);
     }
 
     pub fn null(&mut self) {
@@ -204,6 +198,21 @@ impl<'o> BindWriter<'o> {
         self.out.extend_from_slice(&[0; 2]);
         close_frame(self.out, self.length_at);
     }
+}
+
+/// Appends a parameter of Bind, whose text `write` appends; NULL if it returns false.
+#[inline]
+pub(crate) fn parameter(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> bool) {
+    let length_at = out.len();
+    out.extend_from_slice(&[0; 4]);
+    let length = match write(out) {
+        true => length(out.len() - length_at - 4),
+        false => {
+            out.truncate(length_at + 4);
+            -1
+        }
+    };
+    out[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
 }
 
 fn named(out: &mut Vec<u8>, tag: u8, kind: u8, name: &str) {
@@ -249,7 +258,7 @@ pub(crate) fn string(out: &mut Vec<u8>, text: impl AsRef<[u8]>) {
 }
 
 #[inline]
-fn length(bytes: usize) -> i32 {
+pub(crate) fn length(bytes: usize) -> i32 {
     i32::try_from(bytes).unwrap_or(i32::MAX)
 }
 

@@ -14,7 +14,7 @@ const INTEGERS_MAX: usize = 16;
 
 /// How a command is sent.
 #[derive(Debug)]
-enum Bound {
+pub(super) enum Bound {
     Statement {
         id: StatementId,
         parameters: Box<[Slot]>,
@@ -114,6 +114,11 @@ impl BoundScripts {
         Ok(all)
     }
 
+    #[inline]
+    pub(super) fn of(&self, script: usize, command: usize) -> Option<&Bound> {
+        self.commands.get(script)?.get(command)?.as_ref()
+    }
+
     fn bound(
         &mut self,
         sql: &Sql,
@@ -184,15 +189,14 @@ fn cut(sql: &Sql) -> (Vec<String>, String, Box<[Slot]>) {
 }
 
 impl ScriptClient {
-    /// Adds an SQL command that is bound to the request; `None` where the script is sent as pgbench does.
+    /// Adds an SQL command that is bound to the request.
     #[inline]
     pub(super) fn send_bound(
         &mut self,
+        bound: &Bound,
         sql: &Sql,
         request: &mut Request<'_>,
-    ) -> Option<Result<Option<Step>, Aborted>> {
-        let commands = &self.shared.bound.commands;
-        let bound = commands.get(self.script)?.get(self.command)?.as_ref()?;
+    ) -> Result<Step, Aborted> {
         match bound {
             Bound::Text(text) => request.query(text.as_bytes()),
             Bound::Statement { id, parameters } => {
@@ -205,6 +209,7 @@ impl ScriptClient {
                 match integers {
                     Some(integers) => request.execute(*id, integers),
                     None => {
+                        self.check_values(sql)?;
                         let value =
                             |index: usize| parameters.get(index).map(|slot| self.variables.bound(*slot));
                         request.execute_with(*id, value);
@@ -217,7 +222,7 @@ impl ScriptClient {
             self.rows.clear();
             request.keep_rows();
         }
-        Some(Ok(Some(sql.durable.step(self.is_within()))))
+        Ok(sql.durable.step(self.is_within()))
     }
 }
 

@@ -25,8 +25,8 @@ use super::shell;
 use super::tally::{FailureKind, Tally};
 use crate::script::random::Prng;
 use crate::script::{
-    Command, Context, EvaluateError, Kind, Language, Names, Operand, Program, Protocol, Slot, Value,
-    Variables, shell_command, sleep_us,
+    Command, Context, EvaluateError, Kind, Language, Names, Operand, Program, Slot, Value, Variables,
+    shell_command, sleep_us,
 };
 
 /// How many turns of `\for` a transaction may have.
@@ -54,8 +54,8 @@ pub(super) struct ScriptClient {
     with_answer: WithAnswer,
     /// The script that the next transaction runs, where it was chosen already.
     chosen: Option<usize>,
-    /// Statements that this connection has prepared, by script and command.
-    pub(super) prepared: Vec<Vec<bool>>,
+    /// Which statements this connection has prepared, by their numbers.
+    pub(super) prepared: Vec<bool>,
     /// The command whose statement the current request prepares, and runs none.
     pub(super) preparing: Option<usize>,
     /// The connection is there.
@@ -125,11 +125,7 @@ impl ScriptClient {
         random: Prng,
         ThreadCounts { tallies, outcomes }: ThreadCounts,
     ) -> Self {
-        let prepared = if shared.options.mode == Protocol::Prepared {
-            shared.scripts.iter().map(|script| vec![false; script.script.commands.len()]).collect()
-        } else {
-            Vec::new()
-        };
+        let prepared = vec![false; shared.messages.prepared];
         Self {
             lent: Some(Arc::clone(&shared)),
             shared,
@@ -189,7 +185,7 @@ impl ScriptClient {
                         Some(gset) => WithAnswer::Store { every: gset.every },
                         None => WithAnswer::Nothing,
                     };
-                    if let Some(step) = self.send(sql, request)? {
+                    if let Some(step) = self.send(shared, sql, request)? {
                         return Ok(step);
                     }
                 }
@@ -201,7 +197,7 @@ impl ScriptClient {
                     }
                 }
                 Kind::StartPipeline => {
-                    if let Some(step) = self.start_pipeline(command, commands, request)? {
+                    if let Some(step) = self.start_pipeline(shared, command, commands, request)? {
                         return Ok(step);
                     }
                 }
@@ -499,7 +495,7 @@ impl Client for ScriptClient {
 
     fn connected(&mut self, took_ns: u64) {
         (self.status, self.online) = (TransactionStatus::Idle, true);
-        self.prepared.iter_mut().for_each(|script| script.fill(false));
+        self.prepared.fill(false);
         if let Some(tally) = self.tallies.first() {
             tally.connected(took_ns as f64 / 1e3);
         }

@@ -22,10 +22,9 @@ impl ScriptClient {
 
     #[cold]
     pub(super) fn tell_sending(&self, sql: &Sql) {
-        let name = self.shared.statement_name(self.script, self.command);
-        if !name.is_empty() {
-            self.tell_doing(&format!("sending {name}"));
-            return;
+        let message = self.shared.messages.of(self.script, self.command);
+        if let Some(message) = message.filter(|message| !message.name.is_empty()) {
+            return self.tell_doing(&format!("sending {}", message.name));
         }
         let text = self.shown(sql);
         self.tell_doing(&format!("sending {text}"));

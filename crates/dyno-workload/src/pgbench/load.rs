@@ -15,6 +15,7 @@ use super::client::ScriptClient;
 use super::console::Console;
 use super::effects::{Effect, EffectCount, OutcomeCounts, Outcomes};
 use super::log::{LogEntry, LogError, LogOptions, TransactionLog};
+use super::messages::Messages;
 use super::mix::Pauses;
 use super::tally::{Counts, Tally};
 use crate::script::random::Prng;
@@ -125,8 +126,7 @@ pub(super) struct PgbenchShared {
     stop: Arc<AtomicBool>,
     /// The first thread of which a client aborted.
     aborted_thread: OnceLock<u32>,
-    /// What statements are prepared under, by script and command; of no length where they are not prepared.
-    statement_names: Vec<Vec<Box<str>>>,
+    pub(super) messages: Messages,
     variables: Variables,
     clients: Vec<Prng>,
     threads: Vec<ThreadShare>,
@@ -225,7 +225,7 @@ impl PgbenchLoad {
         Ok(Self(Arc::new(PgbenchShared {
             weights: scripts.iter().map(|script| i64::from(script.weight)).collect(),
             types: scripts.iter().map(|script| script.script.name.clone()).collect(),
-            statement_names: statement_names(&scripts, options.mode),
+            messages: Messages::new(&scripts, options.mode),
             has_pauses: scripts.iter().any(|script| script.pauses != Pauses::default()),
             scripts,
             names,
@@ -311,19 +311,6 @@ fn lock(state: &Mutex<ThreadState>) -> MutexGuard<'_, ThreadState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The SQL commands of all scripts are numbered in one row: `P_0`, `P_1`, ….
-fn statement_names(scripts: &[WeightedScript], mode: Protocol) -> Vec<Vec<Box<str>>> {
-    if mode != Protocol::Prepared {
-        return Vec::new();
-    }
-    let mut numbers = 0..;
-    let mut name = |command: &Command| match &command.kind {
-        Kind::Sql(_) => numbers.next().map(|number: u32| format!("P_{number}").into()).unwrap_or_default(),
-        _ => Box::default(),
-    };
-    scripts.iter().map(|script| script.script.commands.iter().map(&mut name).collect()).collect()
-}
-
 /// Computes once what is the same in each transaction: what follows from variables that no command sets.
 fn fold(scripts: &mut [WeightedScript], variables: &Variables, names: &Names) {
     let commands = || scripts.iter().flat_map(|script| &script.script.commands);
@@ -393,11 +380,6 @@ impl PgbenchShared {
         {
             log.write(entry);
         }
-    }
-
-    /// What a command is prepared under; the empty name where it is not.
-    pub(super) fn statement_name(&self, script: usize, command: usize) -> &str {
-        self.statement_names.get(script).and_then(|script| script.get(command)).map_or("", |name| name)
     }
 
     /// A client cannot go on.

@@ -12,6 +12,7 @@ mod failure_text;
 pub mod initialize;
 pub mod load;
 pub mod log;
+mod messages;
 pub mod mix;
 mod outcome;
 mod row_sink;

@@ -4,6 +4,8 @@ use dyno_engine::request::{Request, Withdrawn};
 use dyno_engine::workload::Step;
 
 use super::client::{Aborted, ScriptClient};
+use super::load::PgbenchShared;
+use super::messages::Message;
 use crate::script::{Command, Kind, Language, Protocol, Sql};
 
 /// A pipeline that the script has started.
@@ -26,86 +28,124 @@ pub(super) struct Sent {
 
 impl ScriptClient {
     /// Adds an SQL command to the request. In a pipeline the script goes on at once.
-    pub(super) fn send(&mut self, sql: &Sql, request: &mut Request<'_>) -> Result<Option<Step>, Aborted> {
-        if self.shared.options.language == Language::Workload {
-            if let Some(slot) = sql.first_unset(&self.variables) {
-                let name = self.shared.names.name(slot);
-                return Err(self.abort(&format!("the variable {name} has no value here")));
-            }
-            if let Some(step) = self.send_bound(sql, request) {
-                return step;
-            }
+    pub(super) fn send(
+        &mut self,
+        shared: &PgbenchShared,
+        sql: &Sql,
+        request: &mut Request<'_>,
+    ) -> Result<Option<Step>, Aborted> {
+        if let Some(bound) = shared.bound.of(self.script, self.command) {
+            return self.send_bound(bound, sql, request).map(Some);
         }
-        if self.prepares(self.command, sql, request) {
+        let message = shared.messages.of(self.script, self.command);
+        if let Some(message) = message
+            && self.prepares(message, self.command, sql, request)?
+        {
             return Ok(Some(Step::Send));
         }
-        if self.shared.options.language == Language::Workload {
+        if shared.options.language == Language::Workload {
             request.counts_as(sql.kind);
         }
-        if self.shared.options.debug {
+        if shared.options.debug {
             self.tell_sending(sql);
         }
-        if self.pipeline.is_some() {
+        let in_pipeline = self.pipeline.is_some();
+        if in_pipeline {
             self.sent.commands.push(self.command);
-            if let Some(gset) = &sql.gset {
+        }
+        if let Some(gset) = &sql.gset {
+            if in_pipeline {
                 let name = if gset.every { "aset" } else { "gset" };
                 return Err(self.abort_named(name, &format!("\\{name} is not allowed in pipeline mode")));
             }
-            self.write_extended(sql, request);
-            return Ok(None);
-        }
-        if sql.gset.is_some() {
             self.rows.clear();
             request.keep_rows();
         }
-        if self.shared.options.mode == Protocol::Simple {
-            self.text.clear();
-            sql.write_simple(&self.variables, &self.shared.names, &mut self.text);
-            request.query(&self.text);
-        } else {
-            self.write_extended(sql, request);
-            request.sync();
+        match message {
+            Some(message) => self.write_extended(message, sql, !in_pipeline, request)?,
+            None => {
+                self.check_values(sql)?;
+                self.text.clear();
+                sql.write_simple(&self.variables, &shared.names, &mut self.text);
+                request.query(&self.text);
+            }
         }
-        Ok(Some(sql.durable.step(self.is_within())))
+        Ok((!in_pipeline).then(|| sql.durable.step(self.is_within())))
     }
 
-    fn write_extended(&mut self, sql: &Sql, request: &mut Request<'_>) {
-        let name = self.shared.statement_name(self.script, self.command);
-        if name.is_empty() {
-            request.parse(name, &sql.text);
+    #[inline]
+    fn write_extended(
+        &mut self,
+        message: &Message,
+        sql: &Sql,
+        syncs: bool,
+        request: &mut Request<'_>,
+    ) -> Result<(), Aborted> {
+        let variables = &self.variables;
+        let is_workload = self.shared.options.language == Language::Workload;
+        let mut is_none = false;
+        request.run(&message.execution, sql.parameters.len(), syncs, |place, out| {
+            let is_text = variables.write_parameter(sql.parameters[place], is_workload, out);
+            is_none |= !is_text;
+            is_text
+        });
+        if is_none { self.check_values(sql) } else { Ok(()) }
+    }
+
+    /// In the language of workload files a variable without a value is never sent.
+    pub(super) fn check_values(&self, sql: &Sql) -> Result<(), Aborted> {
+        if self.shared.options.language == Language::Workload
+            && let Some(slot) = sql.first_unset(&self.variables)
+        {
+            let name = self.shared.names.name(slot);
+            return Err(self.abort(&format!("the variable {name} has no value here")));
         }
-        let mut bind = request.bind(name);
-        for slot in &sql.parameters {
-            let is_null = self.shared.options.language == Language::Workload && self.variables.is_null(*slot);
-            bind.text_with(|out| !is_null && self.variables.write_text(*slot, out));
-        }
-        bind.finish();
-        if sql.gset.is_some() {
-            request.describe();
-        }
-        request.run();
+        Ok(())
     }
 
     /// Puts what prepares a command's statement into the request, unless this connection has it already. It is a
     /// request of its own: should it be refused, the script goes on, and what runs the statement is refused, too.
-    fn prepares(&mut self, command: usize, sql: &Sql, request: &mut Request<'_>) -> bool {
-        let prepared = self.prepared.get_mut(self.script).and_then(|script| script.get_mut(command));
-        let Some(prepared) = prepared.filter(|prepared| !**prepared) else { return false };
-        *prepared = true;
-        let name = self.shared.statement_name(self.script, command);
-        if self.shared.options.debug {
-            self.tell_doing(&format!("preparing {name}"));
+    #[inline]
+    fn prepares(
+        &mut self,
+        message: &Message,
+        command: usize,
+        sql: &Sql,
+        request: &mut Request<'_>,
+    ) -> Result<bool, Aborted> {
+        match self.prepared.get(message.number) {
+            Some(false) => self.prepare(message, command, sql, request).map(|()| true),
+            Some(true) | None => Ok(false),
         }
-        request.parse(name, &sql.text);
+    }
+
+    #[cold]
+    fn prepare(
+        &mut self,
+        message: &Message,
+        command: usize,
+        sql: &Sql,
+        request: &mut Request<'_>,
+    ) -> Result<(), Aborted> {
+        // In a pipeline what comes before it may give the values.
+        if command == self.command {
+            self.check_values(sql)?;
+        }
+        if self.shared.options.debug {
+            self.tell_doing(&format!("preparing {}", message.name));
+        }
+        self.prepared[message.number] = true;
+        request.parse(&message.name, &sql.text);
         request.sync();
         (self.preparing, self.prepares_first) = (Some(command), true);
-        true
+        Ok(())
     }
 
     /// The server has refused to prepare a command's statement, which is the command that fails.
     pub(super) fn not_prepared(&mut self, command: usize) {
         self.command = command;
-        if let Some(prepared) = self.prepared.get_mut(self.script).and_then(|script| script.get_mut(command))
+        if let Some(message) = self.shared.messages.of(self.script, command)
+            && let Some(prepared) = self.prepared.get_mut(message.number)
         {
             *prepared = false;
         }
@@ -113,6 +153,7 @@ impl ScriptClient {
 
     pub(super) fn start_pipeline(
         &mut self,
+        shared: &PgbenchShared,
         command: &Command,
         commands: &[Command],
         request: &mut Request<'_>,
@@ -127,7 +168,8 @@ impl ScriptClient {
         let inside = commands.iter().enumerate().skip(self.command);
         for (index, command) in inside.take_while(|(_, command)| !matches!(command.kind, Kind::EndPipeline)) {
             if let Kind::Sql(sql) = &command.kind
-                && self.prepares(index, sql, request)
+                && let Some(message) = shared.messages.of(self.script, index)
+                && self.prepares(message, index, sql, request)?
             {
                 return Ok(Some(Step::Send));
             }

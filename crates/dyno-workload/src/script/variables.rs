@@ -106,10 +106,6 @@ impl Variables {
         }
     }
 
-    pub(crate) fn is_null(&self, slot: Slot) -> bool {
-        self.known(slot) == Some(Value::Null)
-    }
-
     /// As the value of a parameter. What is spelled as a number is one only where the number is written so.
     #[inline]
     pub(crate) fn bound(&self, slot: Slot) -> Bound<'_> {
@@ -255,6 +251,20 @@ impl Variables {
                 kept(texts, text, *content)
             }
             _ => Err(EvaluateError::Undefined(names.name(slot).into())),
+        }
+    }
+
+    /// Appends the variable's text as it is bound; false for NULL, which an unset variable is too, and with `has_null` the value
+    /// null: pgbench binds its name.
+    #[inline]
+    pub(crate) fn write_parameter(&self, slot: Slot, has_null: bool, out: &mut Vec<u8>) -> bool {
+        match self.cells.get(slot.index()) {
+            Some(Cell { value: Some(Value::Integer(value)), content: Content::Value, .. }) => {
+                out.extend_from_slice(itoa::Buffer::new().format(*value).as_bytes());
+                true
+            }
+            Some(Cell { value: Some(Value::Null), .. }) if has_null => false,
+            _ => self.write_text(slot, out),
         }
     }
 
