@@ -192,6 +192,12 @@ impl<'a> Request<'a> {
         self.sent.times_first_row = true;
     }
 
+    /// The client has done nothing since the answer that could have taken time: a transaction that has ended well ended when it came.
+    #[inline]
+    pub fn took_no_time(&mut self) {
+        self.sent.took_no_time = true;
+    }
+
     /// Takes out what was added and is not to be sent yet.
     #[must_use]
     pub fn withdraw(&mut self) -> Withdrawn {
@@ -230,6 +236,8 @@ pub(crate) struct SentRequest {
     pub(crate) keeps_rows: bool,
     /// Whether the time of the first row was asked for.
     pub(crate) times_first_row: bool,
+    /// See [`Request::took_no_time`].
+    pub(crate) took_no_time: bool,
     /// What its statements do, as if all writes found rows.
     pub(crate) queries: Queries,
 }

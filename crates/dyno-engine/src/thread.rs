@@ -120,11 +120,15 @@ impl LoadThread {
     fn event_loop(&mut self) -> Result<(), Errno> {
         self.load.io.poller.begin(&self.wake, WAKE)?;
         let mut goes_on = true;
+        // The clock is read for each answer. What else is to be known of the time in a round can do with that reading.
+        let mut now = now_ns();
         while goes_on {
-            if self.wait_in_read() {
-                self.times_passed(now_ns());
+            if self.wait_in_read(now) {
+                now = self.load.read_ns;
+                self.times_passed(now);
                 continue;
             }
+            let read_before_ns = self.load.read_ns;
             let timeout_ns = match self.blocks && !self.load.just_sent.is_empty() {
                 false => self.next_time_ns().map(|at| at.saturating_sub(now_ns())),
                 // A driver's, which the last round had no time for.
@@ -140,9 +144,18 @@ impl LoadThread {
                 }
             }
             self.read_eagerly();
-            self.times_passed(now_ns());
+            now = match self.load.read_ns {
+                read_ns if read_ns > read_before_ns && !self.is_open_loop() => read_ns,
+                _ => now_ns(),
+            };
+            self.times_passed(now);
         }
         Ok(())
+    }
+
+    /// Whether a stage runs whose schedule says when transactions begin.
+    fn is_open_loop(&self) -> bool {
+        self.load.stage.as_ref().is_some_and(Stage::is_open_loop)
     }
 
     /// The next time at which something is to be done without any socket being ready.
@@ -178,11 +191,10 @@ impl LoadThread {
     /// Waits for an answer in the read itself where that is all that can come: on the only connection, while no time is near
     /// and the engine has said nothing. False if the thread has to wait for more, or no answer came for a while, in which the
     /// engine may have said something.
-    fn wait_in_read(&mut self) -> bool {
+    fn wait_in_read(&mut self, now: u64) -> bool {
         if self.load.io.poller.sends_together() {
             return false;
         }
-        let now = now_ns();
         let [session] = self.load.sessions.as_mut_slice() else { return false };
         let waits = matches!(session.state, SessionState::Waiting | SessionState::Recovering(_))
             && session.connection.wire().is_ok_and(|wire| wire.has_sent_all())
@@ -203,7 +215,7 @@ impl LoadThread {
             return;
         }
         // An open load waits for times as much as for sockets: its schedule comes first.
-        let closed = self.load.stage.as_ref().is_some_and(|stage| !stage.is_open_loop());
+        let closed = self.load.stage.is_some() && !self.is_open_loop();
         let reads = self.blocks || closed && self.eagerness.is_worth_a_try();
         let mut at = 0;
         if reads && !self.load.just_sent.is_empty() {
@@ -301,7 +313,9 @@ impl LoadThread {
         if let Some((before, clients)) = stage.new_clients(&self.load.connector.share, now) {
             self.activate(before, clients);
         }
-        self.dispatch_arrivals();
+        if self.is_open_loop() {
+            self.dispatch_arrivals();
+        }
         // Clients that cannot even begin have given up by now, and nothing else would wake this thread. What the engine says comes
         // first: a driver that it has stopped has ended its transaction, but the plan is not fulfilled.
         let leaves = self.load.rules.config.hang_up_when_done;

@@ -140,8 +140,12 @@ impl Turn<'_> {
         let Some(transaction) = &mut session.transaction else { return Next::Answer };
         transaction.queries = sent.queries;
         // Where the client's own time counts it may have taken some. Behind a request the answer brings the next reading.
-        let sends = matches!(step, Step::Send | Step::SendCommit);
-        if rules.timed_from_begin && !sends {
+        let needs_time = match step {
+            Step::Send | Step::SendCommit => false,
+            Step::Done | Step::RolledBack => !sent.took_no_time,
+            _ => true,
+        };
+        if rules.timed_from_begin && needs_time {
             *now = now_ns();
         }
         match step {
@@ -230,8 +234,9 @@ impl Turn<'_> {
     /// Counts the transaction, which is over.
     #[inline]
     pub(crate) fn end(&mut self, outcome: impl FnOnce(&Transaction) -> Outcome) {
-        let Some(transaction) = self.session.transaction.take() else { return };
-        self.recorder.current.ended(&transaction, outcome(&transaction), self.now);
+        let Some(transaction) = &self.session.transaction else { return };
+        self.recorder.current.ended(transaction, outcome(transaction), self.now);
+        self.session.transaction = None;
         self.session.client.ended += 1;
         if self.rules.config.connect_per_transaction && self.session.connection.is_open() {
             self.session.hang_up(&mut self.io.poller);

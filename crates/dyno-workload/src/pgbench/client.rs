@@ -167,6 +167,11 @@ impl ScriptClient {
         }
     }
 
+    #[inline]
+    fn is_at_end(&self, shared: &PgbenchShared) -> bool {
+        shared.scripts.get(self.script).is_some_and(|script| self.command >= script.script.commands.len())
+    }
+
     /// Runs commands until something is to be sent or waited for, or the script ends.
     fn run(&mut self, shared: &PgbenchShared, request: &mut Request<'_>) -> Result<Step, Aborted> {
         let Some(script) = shared.scripts.get(self.script) else { return Ok(Step::Done) };
@@ -479,7 +484,13 @@ impl Client for ScriptClient {
             return Step::Pause(pause);
         }
         let Some(shared) = self.lent.take() else { return Step::Abort };
-        let ran = self.resume(answer, request).and_then(|()| self.run(&shared, request));
+        let ran = self.resume(answer, request).and_then(|()| {
+            // The clock need not be read again where nothing stands behind the last statement.
+            if answer.is_some() && self.is_at_end(&shared) {
+                request.took_no_time();
+            }
+            self.run(&shared, request)
+        });
         let ran = match ran {
             Ok(step @ Step::SendCommit) => self.note_commit(&shared, step),
             ran => ran,
