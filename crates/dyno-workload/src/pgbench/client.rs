@@ -588,7 +588,11 @@ impl ScriptClient {
     }
 
     /// Sets what the script of a workload file knows at its beginning.
+    #[inline]
     fn tell_beginning(&mut self, told: Told) {
+        if told.is_silent() {
+            return;
+        }
         let clients = self.shared.clients_begun.load(Ordering::Relaxed);
         for (slot, count) in [(told.returned, 0), (told.affected, 0), (told.clients, i64::from(clients))] {
             if let Some(slot) = slot {

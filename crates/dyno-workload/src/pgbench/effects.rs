@@ -1,14 +1,13 @@
 //! What transactions of a workload file do to the numbers of rows, for verification: computed when the commit is sent, and counted
 //! when its outcome is known. One whose outcome is not known may have been done, and one that was undone counts for nothing.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-
 use dyno_engine::workload::Step;
 use serde::{Deserialize, Serialize};
 
 use super::client::{Aborted, ScriptClient};
 use super::load::PgbenchShared;
 use crate::script::{Context, EvaluateError, Program};
+use crate::single_writer::Count;
 
 /// So many rows for each transaction of a script.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,8 +55,8 @@ impl Outcomes {
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(super) struct OutcomeCounts {
-    answers: AtomicU64,
-    wrong_answers: AtomicU64,
+    answers: Count,
+    wrong_answers: Count,
     effects: Effects,
 }
 
@@ -68,8 +67,7 @@ impl OutcomeCounts {
 
     /// Without how many transactions are done.
     pub(super) fn read(&self) -> Outcomes {
-        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        Outcomes { done: 0, answers: read(&self.answers), wrong_answers: read(&self.wrong_answers) }
+        Outcomes { done: 0, answers: self.answers.get(), wrong_answers: self.wrong_answers.get() }
     }
 
     pub(super) fn add_effects(&self, sums: &mut Vec<EffectCount>) {
@@ -86,7 +84,7 @@ struct Effects(Vec<Pair>);
 /// Of one table acknowledged rows, and those of unknown outcome.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Pair([AtomicI64; 2]);
+struct Pair([Count; 2]);
 
 impl Effects {
     fn new<'e>(effects: impl Iterator<Item = &'e Effect>) -> Self {
@@ -96,8 +94,8 @@ impl Effects {
 
     fn counts(&self) -> Vec<EffectCount> {
         let read = |Pair([acknowledged, unknown]): &Pair| EffectCount {
-            acknowledged: acknowledged.load(Ordering::Relaxed),
-            unknown: unknown.load(Ordering::Relaxed),
+            acknowledged: acknowledged.get().cast_signed(),
+            unknown: unknown.get().cast_signed(),
         };
         self.0.iter().map(read).collect()
     }
@@ -160,11 +158,12 @@ impl Commit {
         self.count(may_be_done.then_some(1), of, counts);
     }
 
+    #[inline]
     fn count(&mut self, place: Option<usize>, of: &[Effect], counts: &Effects) {
         if let Some(place) = place {
             for (effect, rows) in of.iter().zip(&self.rows) {
                 if let Some(count) = counts.0.get(effect.count) {
-                    count.0[place].fetch_add(*rows, Ordering::Relaxed);
+                    count.0[place].add(rows.cast_unsigned());
                 }
             }
         }
@@ -197,18 +196,23 @@ impl ScriptClient {
     }
 
     /// A try has failed, with the connection or not; or the client was stopped, and is not asked any more.
+    #[inline]
     pub(super) fn not_committed(&mut self, is_lost: bool) {
+        if self.commit.stage == Stage::None {
+            return;
+        }
         let effects = self.shared.scripts.get(self.script).map_or(&[][..], |script| &script.effects);
         self.commit.failed(is_lost, effects, &self.outcomes.effects);
     }
 
     /// A transaction of a workload file has ended well.
+    #[inline]
     pub(super) fn note_end(&mut self) {
         let Some(script) = self.shared.scripts.get(self.script) else { return };
         if let Some(rows) = script.returns.filter(|_| !self.rolled_back) {
-            self.outcomes.answers.fetch_add(1, Ordering::Relaxed);
+            self.outcomes.answers.add(1);
             if rows != self.returned {
-                self.outcomes.wrong_answers.fetch_add(1, Ordering::Relaxed);
+                self.outcomes.wrong_answers.add(1);
             }
         }
         self.commit.ended(&script.effects, &self.outcomes.effects);

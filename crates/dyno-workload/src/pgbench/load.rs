@@ -148,6 +148,14 @@ pub(super) struct Told {
     pub(super) clients: Option<Slot>,
 }
 
+impl Told {
+    /// Whether no script reads any of them.
+    #[inline]
+    pub(super) fn is_silent(self) -> bool {
+        matches!(self, Self { returned: None, affected: None, clients: None })
+    }
+}
+
 /// What the clients of one thread share. Only that thread takes the lock while the load runs, so it never waits; and it
 /// shares no cache line with what other threads write.
 #[repr(align(128))]
