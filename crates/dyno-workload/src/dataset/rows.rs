@@ -112,6 +112,28 @@ impl<const LINES: bool> TextWriter<'_, LINES> {
         self.buffer.extend_from_slice(self.before.as_bytes());
         self.before = if LINES { "\t" } else { ", " };
     }
+
+    /// What stands for a byte behind the one that begins an escape.
+    #[inline]
+    fn escape(&self, byte: u8) -> Option<u8> {
+        match byte {
+            b'\t' if LINES => Some(b't'),
+            b'\n' if LINES => Some(b'n'),
+            b'\r' if LINES => Some(b'r'),
+            b'\\' if LINES || self.backslashes => Some(b'\\'),
+            b'\'' if !LINES => Some(b'\''),
+            _ => None,
+        }
+    }
+
+    fn escaped(&mut self, text: &[u8]) {
+        for &byte in text {
+            match self.escape(byte) {
+                Some(escape) => self.buffer.extend_from_slice(&[if LINES { b'\\' } else { byte }, escape]),
+                None => self.buffer.push(byte),
+            }
+        }
+    }
 }
 
 impl<const LINES: bool> RowWriter for TextWriter<'_, LINES> {
@@ -162,24 +184,17 @@ impl<const LINES: bool> RowWriter for TextWriter<'_, LINES> {
         }
     }
 
+    #[inline]
     fn any_text(&mut self, text: &[u8]) {
         self.begin();
         if !LINES {
             self.buffer.push(b'\'');
         }
-        for &byte in text {
-            let escape = match byte {
-                b'\t' if LINES => b't',
-                b'\n' if LINES => b'n',
-                b'\r' if LINES => b'r',
-                b'\\' if LINES || self.backslashes => b'\\',
-                b'\'' if !LINES => b'\'',
-                _ => {
-                    self.buffer.push(byte);
-                    continue;
-                }
-            };
-            self.buffer.extend_from_slice(&[if LINES { b'\\' } else { byte }, escape]);
+        // Most texts have nothing to escape, which is seen of many bytes at a time.
+        let escapes = |any: bool, byte: &u8| any | self.escape(*byte).is_some();
+        match text.iter().fold(false, escapes) {
+            false => self.buffer.extend_from_slice(text),
+            true => self.escaped(text),
         }
         if !LINES {
             self.buffer.push(b'\'');

@@ -478,26 +478,6 @@ impl FolderBenchmark {
     }
 }
 
-impl Folder {
-    /// Makes the rows of a table.
-    pub(super) fn rows_of(
-        &'static self,
-        table: &'static super::Table,
-        values: &Values,
-        failed: &Failed,
-    ) -> FolderRows {
-        FolderRows {
-            table,
-            context: context(&self.names, self.seed, &self.options, values),
-            row: self.row,
-            failed: Arc::clone(failed),
-            pads_char: false,
-            text: Vec::new(),
-            constants: Vec::new(),
-        }
-    }
-}
-
 /// How many rows each table has; of children, how many their parent has.
 pub(super) fn numbers_of(folder: &Folder, values: &Values) -> Result<Vec<u64>, String> {
     let mut context = context(&folder.names, folder.seed, &folder.options, values);

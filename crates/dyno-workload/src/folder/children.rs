@@ -112,6 +112,12 @@ impl Children {
         })
     }
 
+    /// Whether this is a variable of the parent's columns, or the number of the child.
+    pub(super) fn sets(&self, slot: Slot) -> bool {
+        slot == self.child
+            || self.inherited.iter().any(|column| [column.own, column.of_parent].contains(&slot))
+    }
+
     /// How many each row of the parent has.
     pub(super) fn count(&self) -> &Program {
         &self.count

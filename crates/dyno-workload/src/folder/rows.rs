@@ -6,10 +6,12 @@ use std::sync::{Arc, OnceLock};
 
 use jiff::civil::{Date, DateTime};
 
+use super::Folder;
 use super::children::{Children, Wrong};
-use super::tables::{Column, Table};
+use super::options::Values;
+use super::tables::{Column, Table, context};
 use crate::dataset::{Kind, RowWriter, Rows};
-use crate::script::{RowContext, Slot, Value};
+use crate::script::{Program, RowContext, Slot, Value};
 
 /// Why a value could not be had, of the first that could not, with the place of its expression.
 pub(super) type Failed = Arc<OnceLock<Wrong>>;
@@ -19,6 +21,8 @@ pub(super) type Failed = Arc<OnceLock<Wrong>>;
 pub(super) struct FolderRows {
     pub table: &'static Table,
     pub context: RowContext,
+    /// The expressions of the columns, with what follows from the options computed.
+    pub programs: Vec<Program>,
     /// The variable `row`.
     pub row: Slot,
     pub failed: Failed,
@@ -61,25 +65,30 @@ impl Rows for FolderRows {
 impl FolderRows {
     fn write_one(&mut self, number: u64, row: &mut impl RowWriter) {
         if self.constants.is_empty() {
-            self.constants = self.table.columns.iter().map(|column| self.constant(column)).collect();
+            let columns = self.table.columns.iter().enumerate();
+            self.constants = columns.map(|(place, column)| self.constant(place, column)).collect();
         }
         for (place, column) in self.table.columns.iter().enumerate() {
             match &self.constants[place] {
                 Some(Constant::Integer(value)) => row.integer(*value),
                 Some(Constant::Text(text)) => row.any_text(text),
                 Some(Constant::Null) => row.null(),
-                None => self.put_or_tell(column, number, row),
+                None => {
+                    if let Err(why) = self.put(place, column, number, row) {
+                        self.tell(&why, column, number, row);
+                    }
+                }
             }
         }
         row.end();
     }
 
     /// The value of a column, where it is the same in each row and nobody else reads it. One that does not fit is told with its row.
-    fn constant(&mut self, column: &Column) -> Option<Constant> {
-        if !column.program.is_constant() || column.slot.is_some() {
+    fn constant(&mut self, place: usize, column: &Column) -> Option<Constant> {
+        if !self.programs[place].is_constant() || column.slot.is_some() {
             return None;
         }
-        let value = self.context.evaluate(&column.program, column.seed, 0).ok()?;
+        let value = self.context.evaluate(&self.programs[place], column.seed, 0).ok()?;
         match column.kind? {
             _ if value == Value::Null => column.null.then_some(Constant::Null),
             Kind::Integer => {
@@ -94,25 +103,48 @@ impl FolderRows {
         }
     }
 
-    fn put_or_tell(&mut self, column: &Column, number: u64, row: &mut impl RowWriter) {
-        if let Err(why) = self.put(column, number, row) {
-            // The row has a place all the same: what goes wrong is told when the step has ended.
-            let of = self.table.called(number);
-            let why = format!("a value of {}.{} of {of}: {why}", self.table.name, column.name);
-            let _ = self.failed.set((column.at, why));
-            if column.kind.is_some() {
-                row.null();
-            }
+    /// A value that does not fit: the row has a place for it all the same, and what is wrong is told when the step has ended.
+    #[cold]
+    fn tell(&self, why: &str, column: &Column, number: u64, row: &mut impl RowWriter) {
+        let of = self.table.called(number);
+        let why = format!("a value of {}.{} of {of}: {why}", self.table.name, column.name);
+        let _ = self.failed.set((column.at, why));
+        if column.kind.is_some() {
+            row.null();
         }
     }
 
-    fn put(&mut self, column: &Column, number: u64, row: &mut impl RowWriter) -> Result<(), String> {
-        let value =
-            self.context.evaluate(&column.program, column.seed, number).map_err(|error| error.to_string())?;
+    #[inline]
+    fn put(
+        &mut self,
+        place: usize,
+        column: &Column,
+        number: u64,
+        row: &mut impl RowWriter,
+    ) -> Result<(), String> {
+        let value = self.context.evaluate(&self.programs[place], column.seed, number);
+        let value = value.map_err(|error| error.to_string())?;
         if let Some(slot) = column.slot {
             self.context.set(slot, value);
         }
-        let Some(kind) = column.kind else { return Ok(()) };
+        match (column.kind, value) {
+            (None, _) => {}
+            (Some(Kind::BigNumber | Kind::BigInteger), Value::Integer(value)) => row.integer(value),
+            (Some(Kind::Number | Kind::Integer), Value::Integer(value)) if i32::try_from(value).is_ok() => {
+                row.integer(value);
+            }
+            (Some(kind), value) => return self.put_any(kind, value, column, row),
+        }
+        Ok(())
+    }
+
+    fn put_any(
+        &mut self,
+        kind: Kind,
+        value: Value,
+        column: &Column,
+        row: &mut impl RowWriter,
+    ) -> Result<(), String> {
         let is_no = |what: &dyn Display| format!("{what} is no {}", shown(kind));
         match (kind, value) {
             (_, Value::Null) if column.null => row.null(),
@@ -210,6 +242,31 @@ impl FolderRows {
     }
 }
 
+impl Folder {
+    /// Makes the rows of a table.
+    pub(super) fn rows_of(
+        &'static self,
+        table: &'static Table,
+        values: &Values,
+        failed: &Failed,
+    ) -> FolderRows {
+        let known = |slot: Slot| {
+            let place = self.options.place(slot).filter(|_| !table.sets(slot))?;
+            values.get(place).copied().filter(|value| matches!(value, Value::Integer(_)))
+        };
+        FolderRows {
+            table,
+            programs: table.columns.iter().map(|column| column.program.folded(known)).collect(),
+            context: context(&self.names, self.seed, &self.options, values),
+            row: self.row,
+            failed: Arc::clone(failed),
+            pads_char: false,
+            text: Vec::new(),
+            constants: Vec::new(),
+        }
+    }
+}
+
 /// `-12.5` in units of the last of so many places; `None` where it has more.
 fn units_of(text: &str, places: u8) -> Option<i64> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
@@ -242,7 +299,7 @@ mod tests {
 
     use super::*;
     use crate::dataset::rows::{Form, RowRange};
-    use crate::folder::{FILE, Folder};
+    use crate::folder::FILE;
 
     /// A row of a column that is written so, or why there is none.
     fn row(column: &str) -> Result<String, String> {

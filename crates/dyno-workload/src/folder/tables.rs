@@ -597,6 +597,12 @@ impl Table {
     }
 
     /// Whose children its rows are, and how many each has.
+    /// Whether this variable changes while its rows are made.
+    pub(super) fn sets(&self, slot: Slot) -> bool {
+        self.columns.iter().any(|column| column.slot == Some(slot))
+            || self.children().is_some_and(|children| children.sets(slot))
+    }
+
     pub(super) fn children(&self) -> Option<&Children> {
         match &self.size {
             Size::Rows(_) => None,
