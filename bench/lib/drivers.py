@@ -91,6 +91,16 @@ def measure(command, environment=None):
         return out.read(), Cost(usage.ru_utime, usage.ru_stime, seconds, usage.ru_maxrss)
 
 
+def instructions(command, environment=None):
+    """How many instructions of its own a command runs to its end, as valgrind (callgrind) counts them."""
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, env=environment)
+    found = re.search(r"Collected : (\d+)", done.stderr)
+    if done.returncode != 0 or found is None:
+        raise bench.BenchError(f"valgrind ended with {done.returncode}: {done.stderr[-2000:].strip()}")
+    return int(found[1])
+
+
 def pgbench(server, script, clients, threads, seconds, under=()):
     """Runs pgbench on a builtin script with prepared statements, `under` a tracer if one is given."""
     builtin = {"select-only": "select-only", "tpcb-like": "tpcb-like"}[script]
