@@ -9,6 +9,7 @@ import type {
   Report,
   StageResult,
   Timeline,
+  TypeLoad,
   Update,
   WrittenLoad,
   WrittenReport,
@@ -28,6 +29,13 @@ const LOAD_COLUMNS = [
   "p99_us",
   "max_us",
 ] as const satisfies (keyof Load)[];
+const TYPE_COLUMNS = [
+  "tps",
+  "rolled_back_per_s",
+  "p50_us",
+  "p90_us",
+  "p99_us",
+] as const satisfies (keyof TypeLoad)[];
 const POOL_COLUMNS = ["in_use", "idle", "waiting", "wait_p99_us"] as const satisfies (keyof PoolLoad)[];
 
 /** Reads a document. */
@@ -76,7 +84,8 @@ function readLoad(written: WrittenLoad): Load {
   const load = Object.fromEntries(LOAD_COLUMNS.map((name) => [name, column(written[name], rows)]));
   const pool = written.pool;
   return {
-    ...(load as Omit<Load, "pool">),
+    ...(load as Omit<Load, "pool" | "by_type">),
+    by_type: (written.by_type ?? []).map((type) => typeLoad(type.name, (name) => column(type[name], rows))),
     pool:
       pool == null
         ? null
@@ -84,6 +93,13 @@ function readLoad(written: WrittenLoad): Load {
             POOL_COLUMNS.map((name) => [name, column(pool[name], rows)]),
           ) as unknown as PoolLoad),
   };
+}
+
+function typeLoad(type: string, values: (name: (typeof TYPE_COLUMNS)[number]) => Column): TypeLoad {
+  return {
+    name: type,
+    ...Object.fromEntries(TYPE_COLUMNS.map((name) => [name, values(name)])),
+  } as unknown as TypeLoad;
 }
 
 /** A column of so many rows; what is not there is unknown. */
@@ -143,8 +159,16 @@ function appendedLoad(load: Load, more: WrittenLoad): Load {
   const add = (before: Column, values: Numbers) => grown(before, column(values, rows + from).subarray(from));
   const columns = Object.fromEntries(LOAD_COLUMNS.map((name) => [name, add(load[name], more[name])]));
   const pool = load.pool ?? (more.pool == null ? null : unknownPool(load.t_s.length));
+  const types = [...load.by_type, ...(more.by_type ?? [])].map(({ name }) => name);
   return {
-    ...(columns as Omit<Load, "pool">),
+    ...(columns as Omit<Load, "pool" | "by_type">),
+    by_type: [...new Set(types)].map((type) => {
+      const before = load.by_type.find(({ name }) => name === type);
+      const behind = more.by_type?.find(({ name }) => name === type);
+      return typeLoad(type, (name) =>
+        add(before?.[name] ?? column(undefined, load.t_s.length), behind?.[name]),
+      );
+    }),
     pool:
       pool === null
         ? null

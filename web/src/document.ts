@@ -14,11 +14,14 @@ export type Column = Float64Array;
 type Columns<T> = { [K in keyof T]: T[K] extends (number | null)[] ? Column : T[K] };
 
 export type PoolLoad = Columns<json.PoolLoad>;
+export type TypeLoad = Columns<json.TypeLoad>;
 export type Metric = Columns<json.Metric>;
 
-export interface Load extends Columns<Omit<json.LoadColumns, "pool" | "counts">> {
+export interface Load extends Columns<Omit<json.LoadColumns, "pool" | "counts" | "by_type">> {
   /** Null where no stage's clients shared connections. */
   pool: PoolLoad | null;
+  /** The transactions of mixes. */
+  by_type: TypeLoad[];
 }
 
 export interface Timeline {

@@ -152,13 +152,14 @@ describe("finer points", () => {
 
 function thin(timeline: Timeline, stride: number): Timeline {
   const of = (column: Float64Array) => column.filter((_value, row) => row % stride === 0);
-  const { pool, ...columns } = timeline.load;
+  const { pool, by_type, ...columns } = timeline.load;
   const load = Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, of(column)]));
   return {
     target: timeline.target,
     stream: timeline.stream,
     load: {
       ...load,
+      by_type,
       pool:
         pool === null
           ? null

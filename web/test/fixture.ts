@@ -16,7 +16,7 @@ import type {
 } from "../src/document";
 
 /** Columns of the load that every interval fills. */
-type Intervals = Required<Omit<WrittenLoad, "pool" | "p90_us" | "p999_us">>;
+type Intervals = Required<Omit<WrittenLoad, "pool" | "by_type" | "p90_us" | "p999_us">>;
 
 /** A text that would run, close an element or break a layout if any of it were taken for markup. */
 export const HOSTILE = `</script><img src=x onerror="document.title='broken out'"><!-- <b>${"wide".repeat(40)}`;

@@ -30,9 +30,27 @@ export function withMix(report: WrittenReport): WrittenReport {
       at_most: tps * 40,
       value: { ...stage.throughput, mean: tps * 27, half_width: tps * 0.9 },
       possible_share: 27 / 40,
+      note: "each transaction draws its home warehouse",
     };
+    overTime(copy, series.target, new Set([...series.ladder, ...series.holds]));
   }
   return copy;
+}
+
+/** The throughput of each transaction in the stages of a mix. */
+function overTime(report: WrittenReport, target: string, stages: Set<number>): void {
+  for (const { load } of report.timelines.filter((timeline) => timeline.target === target)) {
+    const { tps = [], stage = [] } = load;
+    const none = tps.map(() => null);
+    load.by_type = TRANSACTIONS.map(([name, share]) => ({
+      name,
+      tps: tps.map((all, row) => (all === null || !stages.has(stage[row] ?? -1) ? null : all * share)),
+      rolled_back_per_s: none,
+      p50_us: none,
+      p90_us: none,
+      p99_us: none,
+    }));
+  }
 }
 
 function ofType(name: string, share: number, tps: number, seconds: number, p50_us: number): TypeResult {

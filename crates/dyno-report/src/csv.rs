@@ -1,10 +1,11 @@
 //! The series as CSV (RFC 4180): a row for each second and target, for spreadsheets and data frames.
 //!
-//! Nothing is computed: a row has what the timeline has for that second. What was not read is empty, never zero.
+//! A row has what the timeline has for that second; behind that of a mix each of its transactions has one, with its name. What was not
+//! read is empty, never zero.
 
 use std::io::{self, Write};
 
-use dyno_results::document::{CountLoad, LoadColumns, Metric, StageResult, Timeline};
+use dyno_results::document::{CountLoad, LoadColumns, Metric, StageResult, Timeline, TypeLoad};
 use dyno_results::measure::{COLUMNS, POOL_COLUMNS};
 use jiff::{SignedDuration, Timestamp};
 
@@ -13,8 +14,19 @@ use crate::text::visible;
 /// Columns before those of the load.
 const PLACE: [&str; 3] = ["target", "second (s)", "clock (UTC)"];
 /// Columns before those of what may be unknown of a second of load.
-const LOAD: [&str; 8] =
-    ["time (s)", "stage", "series", "kind", "workload", "longest gap (s)", "recovery (s)", "clients"];
+const LOAD: [&str; 9] = [
+    "time (s)",
+    "stage",
+    "series",
+    "kind",
+    "workload",
+    "transaction",
+    "longest gap (s)",
+    "recovery (s)",
+    "clients",
+];
+/// Columns of a transaction of a mix alone: its part of the throughput, and what of its own was rolled back by design.
+const OF_TYPE: [&str; 2] = ["share", "rolled back (1/s)"];
 
 /// Writes the timelines with a header. Columns of telemetry are named by source and key and have their unit in brackets,
 /// `host.cpu_user_share (share)`, `host.disk_write_bytes_per_s (bytes/s of the whole device)`; each is there once, whichever targets have it. `started_at` (RFC 3339) is when the run
@@ -35,6 +47,7 @@ pub fn write(
     PLACE.iter().chain(&LOAD).for_each(|name| line.text(name));
     COLUMNS.iter().chain(&POOL_COLUMNS).for_each(|measure| line.text(&measure.head()));
     counts.iter().for_each(|column| line.text(&column.name()));
+    OF_TYPE.iter().for_each(|name| line.text(name));
     for column in &metrics {
         let whose = if is_of_whole_disk(column) { " of the whole device" } else { "" };
         line.text(&format!("{}.{} ({}{whose})", column.source, column.key, column.unit));
@@ -98,7 +111,7 @@ fn target(
             line.text(&clock(began, second).unwrap_or_default());
             match load_row {
                 Some(load_row) => load(&timeline.load, load_row, (stages, counts), line),
-                None => line.skip(LOAD.len() + COLUMNS.len() + POOL_COLUMNS.len() + counts.len()),
+                None => line.skip(LOAD.len() + COLUMNS.len() + POOL_COLUMNS.len() + counts.len() + OF_TYPE.len()),
             }
             for metric in &mut metrics {
                 match metric {
@@ -107,9 +120,24 @@ fn target(
                 }
             }
             line.end(out)?;
+            let types =
+                load_row.into_iter().flat_map(|row| types_of(&timeline.load, row).map(move |it| (row, it)));
+            for (row, of_type) in types {
+                line.text(&timeline.target);
+                line.text(&second.to_string());
+                line.text(&clock(began, second).unwrap_or_default());
+                transaction(&timeline.load, (row, of_type), (stages, counts), line);
+                line.skip(metrics.len());
+                line.end(out)?;
+            }
         }
     }
     Ok(())
+}
+
+/// The transactions of which a row of the load is made.
+fn types_of(load: &LoadColumns, row: usize) -> impl Iterator<Item = &TypeLoad> {
+    load.by_type.iter().filter(move |it| it.tps[row].is_some())
 }
 
 /// The time of day at the beginning of a second, where it is known when the run began.
@@ -131,13 +159,8 @@ fn load(
     (stages, counts): (&[StageResult], &[&CountLoad]),
     line: &mut CsvLine,
 ) {
-    let result = stages.iter().find(|result| result.stage.id == load.stage[row]);
-    let stage = result.map(|result| &result.stage);
-    line.number(Some(load.t_s[row]));
-    line.text(&load.stage[row].to_string());
-    line.text(stage.map_or("", |stage| &stage.series));
-    line.text(stage.map_or("", |stage| stage.kind.name()));
-    line.text(stage.map_or("", |stage| &stage.workload));
+    let result = stage(load, row, stages, line);
+    line.skip(1);
     line.number(result.and_then(|result| result.longest_gap_s));
     line.number(result.and_then(|result| result.recovery_s));
     line.text(&load.clients[row].to_string());
@@ -150,6 +173,46 @@ fn load(
         let own = load.counts.iter().find(|own| own.is_same(count));
         line.number(own.and_then(|own| own.per_s[row]));
     }
+    line.skip(OF_TYPE.len());
+}
+
+/// The columns up to the workload.
+fn stage<'a>(
+    load: &LoadColumns,
+    row: usize,
+    stages: &'a [StageResult],
+    line: &mut CsvLine,
+) -> Option<&'a StageResult> {
+    let result = stages.iter().find(|result| result.stage.id == load.stage[row]);
+    let stage = result.map(|result| &result.stage);
+    line.number(Some(load.t_s[row]));
+    line.text(&load.stage[row].to_string());
+    line.text(stage.map_or("", |stage| &stage.series));
+    line.text(stage.map_or("", |stage| stage.kind.name()));
+    line.text(stage.map_or("", |stage| &stage.workload));
+    result
+}
+
+fn transaction(
+    load: &LoadColumns,
+    (row, of_type): (usize, &TypeLoad),
+    (stages, counts): (&[StageResult], &[&CountLoad]),
+    line: &mut CsvLine,
+) {
+    stage(load, row, stages, line);
+    line.text(&of_type.name);
+    line.skip(2);
+    line.text(&load.clients[row].to_string());
+    let TypeLoad { tps, p50_us, p90_us, p99_us, .. } = of_type;
+    let known = [("tps", tps), ("p50_us", p50_us), ("p90_us", p90_us), ("p99_us", p99_us)];
+    for measure in COLUMNS.iter().chain(&POOL_COLUMNS) {
+        let own = known.iter().find(|(key, _)| *key == measure.key);
+        line.number(own.and_then(|(_, column)| column[row]));
+    }
+    line.skip(counts.len());
+    let all = load.tps[row].filter(|all| *all > 0.0);
+    line.number(all.zip(of_type.tps[row]).map(|(all, own)| own / all));
+    line.number(of_type.rolled_back_per_s[row]);
 }
 
 /// The next second in which anything was read of a target.
@@ -266,7 +329,7 @@ mod tests {
         let mut lines = text.split_terminator("\r\n").map(|line| line.split(',').collect::<Vec<_>>());
         let header = lines.next().unwrap();
         let timeline = &report.timelines[0];
-        let fixed = PLACE.len() + LOAD.len() + COLUMNS.len() + POOL_COLUMNS.len();
+        let fixed = PLACE.len() + LOAD.len() + COLUMNS.len() + POOL_COLUMNS.len() + OF_TYPE.len();
         assert_eq!(header.len(), fixed + timeline.metrics.len());
         assert!(header.contains(&"host.server_cpu_cores (cores)"), "{header:?}");
         let lines: Vec<_> = lines.collect();
@@ -302,6 +365,14 @@ mod tests {
                 key: "far".to_owned(),
                 per_s: vec![Some(5.0), None, Some(1.0)],
             }],
+            by_type: vec![TypeLoad {
+                name: "buy".to_owned(),
+                tps: vec![None, Some(5.0), None],
+                rolled_back_per_s: vec![None, Some(1.0), None],
+                p50_us: vec![None, Some(7.5), None],
+                p90_us: vec![None; 3],
+                p99_us: vec![None, Some(9.0), None],
+            }],
         };
         let (t_s, values) = ([0.5, 3.0], [Some(0.25), Some(1e9)]);
         let metric = metric("host", "a,b", &t_s, &values);
@@ -317,10 +388,11 @@ mod tests {
         assert_eq!(
             lines[1..],
             [
-                "\"the \"\"pg\"\"\",0,2026-11-20T07:50:12.000Z,0.2,1,,,,,,1,10,0,1.5,,,,,,,,,,5,0.25",
-                "\"the \"\"pg\"\"\",0,2026-11-20T07:50:12.000Z,0.7,2,,,,,,2,20,0,,,,,,,,,,,,",
-                "\"the \"\"pg\"\"\",3,2026-11-20T07:50:15.000Z,,,,,,,,,,,,,,,,,,,,,,1000000000",
-                "\"the \"\"pg\"\"\",5,2026-11-20T07:50:17.000Z,5,2,,,,,,2,0.5,0,,,,,,,,,,,1,",
+                "\"the \"\"pg\"\"\",0,2026-11-20T07:50:12.000Z,0.2,1,,,,,,,1,10,0,1.5,,,,,,,,,,5,,,0.25",
+                "\"the \"\"pg\"\"\",0,2026-11-20T07:50:12.000Z,0.7,2,,,,,,,2,20,0,,,,,,,,,,,,,,",
+                "\"the \"\"pg\"\"\",0,2026-11-20T07:50:12.000Z,0.7,2,,,,buy,,,2,5,,7.5,,,9,,,,,,,,0.25,1,",
+                "\"the \"\"pg\"\"\",3,2026-11-20T07:50:15.000Z,,,,,,,,,,,,,,,,,,,,,,,,,1000000000",
+                "\"the \"\"pg\"\"\",5,2026-11-20T07:50:17.000Z,5,2,,,,,,,2,0.5,0,,,,,,,,,,,1,,,",
             ]
         );
     }

@@ -194,6 +194,10 @@ fn round_timelines(timelines: &mut Value) {
             if let Some(pool) = load.get_mut("pool").and_then(Value::as_object_mut) {
                 pool.iter_mut().for_each(|(key, column)| round_column(key, column));
             }
+            let types = load.get_mut("by_type").and_then(Value::as_array_mut);
+            for of_type in types.into_iter().flatten().filter_map(Value::as_object_mut) {
+                of_type.iter_mut().for_each(|(key, column)| round_column(key, column));
+            }
             for (key, column) in load {
                 round_column(key, column);
             }
@@ -318,6 +322,7 @@ mod tests {
                     max_us: vec![None, None],
                     pool: None,
                     counts: vec![],
+                    by_type: Vec::new(),
                 }),
                 metrics: vec![Metric {
                     source: "host".into(),

@@ -24,7 +24,7 @@ pub use crate::estimate::Estimate;
 use crate::event::Event;
 use crate::plan::{Plan, mark_rows_off};
 use crate::spec::{RunSpec, StreamSpec, Time};
-pub use crate::timeline::{CountLoad, LoadColumns, Metric, PoolLoad, Timeline};
+pub use crate::timeline::{CountLoad, LoadColumns, Metric, PoolLoad, Timeline, TypeLoad};
 use crate::{event, words};
 
 /// Name and version of the document's JSON form.

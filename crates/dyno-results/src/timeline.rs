@@ -56,6 +56,26 @@ pub struct LoadColumns {
     /// What the workloads count within their transactions; left out if nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counts: Vec<CountLoad>,
+    /// The transactions of mixes, each by its name; left out if no stage has several. Queries of a query set are not among them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by_type: Vec<TypeLoad>,
+}
+
+/// A transaction of a mix in columns as long as those of the load; `null` in stages of other transactions, and as `tps` and `p50_us` are.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+pub struct TypeLoad {
+    /// The name of the transaction type.
+    pub name: String,
+    /// As that of the load.
+    pub tps: Vec<Option<f64>>,
+    /// Of these, how many a second were rolled back by design.
+    pub rolled_back_per_s: Vec<Option<f64>>,
+    /// As that of the load.
+    pub p50_us: Vec<Option<f64>>,
+    /// As that of the load.
+    pub p90_us: Vec<Option<f64>>,
+    /// As that of the load.
+    pub p99_us: Vec<Option<f64>>,
 }
 
 /// What a workload counts within the transactions of a type, in a column as long as those of the load.
@@ -117,6 +137,23 @@ impl PoolLoad {
 
     fn columns_mut(&mut self) -> [&mut Column; POOL_COLUMNS.len()] {
         [&mut self.in_use, &mut self.idle, &mut self.waiting, &mut self.wait_p99_us]
+    }
+}
+
+impl TypeLoad {
+    /// Of so many rows of which nothing is known.
+    pub(crate) fn unknown(name: &str, rows: usize) -> Self {
+        let mut load = Self { name: name.to_owned(), ..Self::default() };
+        load.columns_mut().into_iter().for_each(|column| column.resize(rows, None));
+        load
+    }
+
+    fn columns(&self) -> [&Column; 5] {
+        [&self.tps, &self.rolled_back_per_s, &self.p50_us, &self.p90_us, &self.p99_us]
+    }
+
+    pub(crate) fn columns_mut(&mut self) -> [&mut Column; 5] {
+        [&mut self.tps, &mut self.rolled_back_per_s, &mut self.p50_us, &mut self.p90_us, &mut self.p99_us]
     }
 }
 
@@ -186,6 +223,7 @@ impl LoadColumns {
             clients: counts(&self.clients),
             pool: self.pool.as_ref().map(|_| PoolLoad::default()),
             counts: self.counts.iter().map(|of| CountLoad::unknown(&of.of, &of.key, 0)).collect(),
+            by_type: self.by_type.iter().map(|it| TypeLoad::unknown(&it.name, 0)).collect(),
             ..LoadColumns::default()
         };
         mapped.columns_mut().zip(self.columns()).for_each(|(to, from)| *to = known(from));
@@ -199,19 +237,20 @@ impl LoadColumns {
         own.into_iter()
     }
 
-    /// The same, and behind them those of the pool, if there is one, and of what workloads count.
+    /// The same, and behind them those of the pool, if there is one, of what workloads count, and of transactions.
     pub(crate) fn columns(&self) -> impl Iterator<Item = &Column> {
         let pool = self.pool.iter().flat_map(PoolLoad::columns);
-        self.measured().chain(pool).chain(self.counts.iter().map(|of| &of.per_s))
+        let counts = self.counts.iter().map(|of| &of.per_s);
+        self.measured().chain(pool).chain(counts).chain(self.by_type.iter().flat_map(TypeLoad::columns))
     }
 
     /// The same, to be changed.
     pub(crate) fn columns_mut(&mut self) -> impl Iterator<Item = &mut Column> {
-        let Self { tps, failed_per_s, p50_us, p90_us, p95_us, p99_us, p999_us, max_us, pool, counts, .. } =
+        let Self { tps, failed_per_s, p50_us, p90_us, p95_us, p99_us, p999_us, max_us, pool, counts, by_type, .. } =
             self;
         let own: [_; COLUMNS.len()] = [tps, failed_per_s, p50_us, p90_us, p95_us, p99_us, p999_us, max_us];
         let pool = pool.iter_mut().flat_map(PoolLoad::columns_mut);
-        own.into_iter().chain(pool).chain(counts.iter_mut().map(|of| &mut of.per_s))
+        own.into_iter().chain(pool).chain(counts.iter_mut().map(|of| &mut of.per_s)).chain(by_type.iter_mut().flat_map(TypeLoad::columns_mut))
     }
 
     /// The column of a count, which is empty in so many rows if it is there for the first time.
@@ -222,5 +261,15 @@ impl LoadColumns {
             self.counts.len() - 1
         });
         &mut self.counts[place]
+    }
+
+    /// The place of a transaction; one that is not there is added, with nothing known of so many rows before.
+    pub(crate) fn type_mut(&mut self, name: &str, before: usize) -> &mut TypeLoad {
+        let known = self.by_type.iter().position(|it| it.name == name);
+        let place = known.unwrap_or_else(|| {
+            self.by_type.push(TypeLoad::unknown(name, before));
+            self.by_type.len() - 1
+        });
+        &mut self.by_type[place]
     }
 }

@@ -41,6 +41,23 @@ export function throughput(lanes: PlacedLane[], several: boolean): Panel {
   });
 }
 
+/** The transactions of mixes, a chart for each target, on one axis: their heights are compared. */
+export function transactions(lanes: PlacedLane[], several: boolean): Panel[] {
+  return lanes.map((lane) => {
+    const types = lane.lane.timeline?.load.by_type ?? [];
+    const found = loadColumns(lane, (load) => load.by_type.map(({ tps }) => tps));
+    const curves = types.flatMap(({ name }, index): TimeCurve[] => {
+      const values = found?.columns[index];
+      if (found === null || values === undefined || !known(values)) return [];
+      const { colour, mark } = lookAt(index);
+      return [curveOf(found.x, values, { label: name, colour, mark, width: 1.5, format: long })];
+    });
+    const title = `Throughput of each transaction${several ? `, ${lane.lane.label}` : ""}`;
+    const id = several ? `transactions-${lane.lane.key}` : "transactions";
+    return panel(id, title, "TPS", "load", { ...WIDE, chart: "transactions", curves });
+  });
+}
+
 /** Those that are much lower than the highest stand on the axis on the right. */
 function onOwnAxes(curves: TimeCurve[]): TimeCurve[] {
   const greatest = (column: Column) => column.reduce((most, value) => (value > most ? value : most), 0);

@@ -233,6 +233,7 @@ export const CPU_STATES: Part[] = [
 /** Charts that are made for themselves, in the order of the page, with those of metrics between. */
 export const OWN_CHARTS: { id: string; title: string; group: Group; usual: boolean }[] = [
   { id: "throughput", title: "Throughput", group: "load", usual: true },
+  { id: "transactions", title: "Throughput of each transaction", group: "load", usual: true },
   { id: "latency", title: "Latency", group: "load", usual: true },
   { id: "median", title: "Latency, p50", group: "load", usual: false },
   { id: "failed", title: "Failed transactions", group: "load", usual: true },

@@ -7,7 +7,7 @@ import type { Metric } from "../document";
 import { bytes, bytesPerSecond, cores, latency, long, share } from "../format";
 import type { Lane, Scene } from "../scene";
 import type { Colour } from "../theme";
-import { failed, latencyPanel, pool, poolFigure, throughput } from "./load";
+import { failed, latencyPanel, pool, poolFigure, throughput, transactions } from "./load";
 import { alone, lookOf, type Machine, machineOf, machinesOf, namesOf } from "./machines";
 import {
   CPU_STATES,
@@ -66,6 +66,7 @@ export function panelsOf(
   };
   const own: Record<string, () => Panel[]> = {
     throughput: () => [throughput(...load)],
+    transactions: () => transactions(...load),
     latency: () => [latencyPanel(...load)],
     median: () =>
       load[1]
@@ -96,7 +97,7 @@ export function panelsOf(
   }
   for (const group of ["load", "host", "database", "driver"]) {
     for (const chart of OWN_CHARTS.filter((candidate) => candidate.group === group && shown(candidate.id))) {
-      const quiet = ["median", "failed", "pool", "waiting", "wait"].includes(chart.id);
+      const quiet = ["transactions", "median", "failed", "pool", "waiting", "wait"].includes(chart.id);
       const why = quiet ? null : reasons(lanes, chart.group);
       add(chart.title, own[chart.id]?.() ?? [], why);
     }

@@ -39,7 +39,7 @@ export function spliced(report: Report, finer: Report, span: Span): Report {
 
 function splicedTimeline(timeline: Timeline, finer: Timeline, span: Span): Timeline {
   const joint = jointOf(timeline.load.t_s, finer.load.t_s, span);
-  const { pool, ...columns } = timeline.load;
+  const { pool, by_type, ...columns } = timeline.load;
   const load = joined(columns, finer.load, joint);
   const finerPool = finer.load.pool;
   const metrics = timeline.metrics.map((metric) => {
@@ -58,6 +58,12 @@ function splicedTimeline(timeline: Timeline, finer: Timeline, span: Span): Timel
     load: {
       ...load,
       pool: pool === null || finerPool === null ? pool : joined(pool, finerPool, joint),
+      by_type: by_type.map((type) => {
+        const other = finer.load.by_type.find(({ name }) => name === type.name);
+        if (other === undefined) return type;
+        const { name, ...columns } = type;
+        return { name, ...joined(columns, other, joint) };
+      }),
     },
     metrics,
   };

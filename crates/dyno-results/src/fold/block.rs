@@ -47,6 +47,9 @@ struct LoadHead {
     /// Types and keys of what workloads count.
     #[serde(default, skip_serializing_if = "crate::defaults::is_default")]
     counts: Vec<(String, String)>,
+    /// The names of the transactions that have columns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    types: Vec<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -73,7 +76,7 @@ struct StageParts {
 }
 
 /// Counted up wherever a block means something else than before: a test says when.
-pub(crate) const FORMAT: i64 = 3;
+pub(crate) const FORMAT: i64 = 4;
 
 impl Fold {
     /// What has come since `marks`, which are moved on.
@@ -206,6 +209,7 @@ impl Timelines {
                 rows: rows.t_s.len(),
                 pooled: rows.pool.is_some(),
                 counts: rows.counts.iter().map(|column| (column.of.clone(), column.key.clone())).collect(),
+                types: rows.by_type.into_iter().map(|it| it.name).collect(),
             });
         }
         heads
@@ -222,6 +226,9 @@ impl Timelines {
         }
         for (of, key) in &head.counts {
             load.count_mut(of, key, before);
+        }
+        for name in &head.types {
+            load.type_mut(name, before);
         }
         for column in load.columns_mut() {
             column.extend(numbers.take_known(head.rows)?);
@@ -326,7 +333,7 @@ mod tests {
         ramp().events.iter().for_each(|stamped| fold.add(stamped));
         let block = fold.block(&mut marks).unwrap();
         let hash = fnv1a::mixed(fnv1a::START, block.iter().copied());
-        assert_eq!((FORMAT, hash), (3, 1_809_893_368_011_454_547));
+        assert_eq!((FORMAT, hash), (4, 1_809_893_368_011_454_547));
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::seconds::Second;
 use super::telemetry::Telemetry;
-use crate::document::{LoadColumns, Percentiles, PoolLoad, Timeline};
-use crate::event::{Interval, Stage, Target};
+use crate::document::{LoadColumns, Percentiles, PoolLoad, Timeline, TypeLoad};
+use crate::event::{Interval, Stage, Target, TypeInterval};
 use crate::latency::{self, Latency};
 use crate::statistics::throughput::FULL_SHARE;
 
@@ -41,6 +41,7 @@ impl Timelines {
         push_latency(load, interval.latency().as_deref());
         push_pool(load, interval);
         push_counts(load, (stage, interval), per_s);
+        push_types(load, stage, interval, is_known);
     }
 
     /// p50, p90 and p99 of the last interval of a stage, microseconds.
@@ -94,6 +95,28 @@ fn push_latency(load: &mut LoadColumns, latency: Option<&Latency>) {
     load.p99_us.push(known.map(|of| of.p99_us));
     load.p999_us.push(known.map(|of| of.p999_us));
     load.max_us.push(known.map(|of| of.max_us));
+}
+
+/// Columns of a transaction begin with the first stage of several, and are empty before.
+fn push_types(load: &mut LoadColumns, stage: &Stage, interval: &Interval, is_known: bool) {
+    let rows = load.t_s.len();
+    if stage.types.len() > 1 && !stage.query_set && !stage.pass {
+        for (name, index) in stage.types.iter().zip(0..) {
+            let found = interval.types.iter().find(|of_type| of_type.type_index == index);
+            let per_s = |count: fn(&TypeInterval) -> u64| {
+                is_known.then(|| found.map_or(0, count) as f64 * 1e9 / interval.duration_ns as f64)
+            };
+            let latency = found.and_then(|of_type| Percentiles::of(of_type.latency()));
+            let of_type = load.type_mut(name, rows - 1);
+            of_type.tps.push(per_s(|of_type| of_type.done));
+            of_type.rolled_back_per_s.push(per_s(|of_type| of_type.rolled_back));
+            of_type.p50_us.push(latency.map(|of| of.p50_us));
+            of_type.p90_us.push(latency.map(|of| of.p90_us));
+            of_type.p99_us.push(latency.map(|of| of.p99_us));
+        }
+    }
+    let columns = load.by_type.iter_mut().flat_map(TypeLoad::columns_mut);
+    columns.for_each(|column| column.resize(rows, None));
 }
 
 /// A column of the pool begins with the first stage whose clients share connections, and is empty before.
