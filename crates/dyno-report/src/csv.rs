@@ -204,7 +204,7 @@ fn transaction(
     line.skip(2);
     line.text(&load.clients[row].to_string());
     let TypeLoad { tps, p50_us, p90_us, p99_us, .. } = of_type;
-    let known = [("tps", tps), ("p50_us", p50_us), ("p90_us", p90_us), ("p99_us", p99_us)];
+    let known = [("throughput", tps), ("p50", p50_us), ("p90", p90_us), ("p99", p99_us)];
     for measure in COLUMNS.iter().chain(&POOL_COLUMNS) {
         let own = known.iter().find(|(key, _)| *key == measure.key);
         line.number(own.and_then(|(_, column)| column[row]));

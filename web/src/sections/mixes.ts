@@ -148,7 +148,20 @@ function figuresTable(name: string, shown: Side[]): HTMLElement {
       side.stage.by_type.filter((one) => one.name === type).map((one) => rowOf(side, one)),
     ),
   );
-  return table(`The transactions of ${name}`, columns, rows);
+  return el(
+    "div",
+    {},
+    table(`The transactions of ${name}`, columns, rows),
+    shown.map(({ lane, stage }) => rolledBack(stage, several ? `${lane.label}: ` : "")),
+  );
+}
+
+/** What is rolled back by design has ended as it should, and counts, as in other programs. */
+function rolledBack({ by_type, totals }: StageResult, whose: string): Child {
+  const undone = by_type.reduce((sum, { rolled_back }) => sum + rolled_back, 0);
+  if (undone === 0 || totals.done === 0) return null;
+  const text = `TPS counts the ${share(undone / totals.done)} that were rolled back by design.`;
+  return el("p", { class: "detail" }, `${whose}${text}`);
 }
 
 /** `120 districts skipped, 0.3 a transaction` */

@@ -24,7 +24,7 @@ describe.skipIf(executable === undefined)("the page of a mix", () => {
     expect(await sidewaysScroll(page)).toBe(0);
     expect(await brokenWords(page)).toEqual([]);
     expect(await page.innerText("#answer .counted")).toMatch(
-      /^[\d,]+\s+new orders a minute\s+±3\.3%\s+68% of the possible [\d,]+$/,
+      /^[\d,]+\s+new orders a minute\s+±3\.3%\s+68% of the possible [\d,]+\s+each transaction draws its home warehouse$/,
     );
     expect(await page.locator("#transactions .bar-mark").count()).toBe(5);
     const rows = await page.locator("#transactions tbody tr").allInnerTexts();
@@ -35,6 +35,14 @@ describe.skipIf(executable === undefined)("the page of a mix", () => {
     expect(rows[1]).toMatch(/\b3\s+1,200$/);
     const delivery = rows.find((row) => row.startsWith("delivery"));
     expect(delivery).toContain("120 districts skipped (0.30 a transaction)");
+    expect(await page.innerText("#transactions .detail")).toMatch(
+      /^TPS counts the 0\.4\d?% that were rolled back by design\.$/,
+    );
+    const chart = page.locator('[data-chart="transactions"]').filter({ has: page.locator("canvas") });
+    expect(await chart.count()).toBe(1);
+    for (const name of ["new_order", "payment", "order_status", "delivery", "stock_level"]) {
+      expect(await chart.innerText()).toContain(name);
+    }
   });
 
   test("sets the transactions of two targets beside each other, and hides those of a hidden one", async () => {

@@ -38,6 +38,9 @@ pub(super) fn table(report: &Report, series: &Series, sheet: &mut Sheet) {
     }
     if let Some(stage) = report.stage(headline.stage).filter(|stage| is_told(stage)) {
         rows(&stage.by_type, sheet);
+        if let Some(text) = stage.rolled_back_text() {
+            sheet.paragraph("", &text, Paint::faint);
+        }
     }
     let counted = report.stage(headline.stage).into_iter().flat_map(|stage| &stage.by_type);
     for (of_type, count) in counted.flat_map(|it| it.counts.iter().map(move |count| (it, count))) {

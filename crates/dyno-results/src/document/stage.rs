@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::estimate::Estimate;
 use crate::event;
+use crate::format;
 use crate::latency::Latency;
 
 /// What came out of a stage.
@@ -60,7 +61,7 @@ pub struct StageResult {
     pub processors_by_repeats: bool,
     /// What a transaction cost the server; `None` if nothing of it is known.
     pub costs: Option<Costs>,
-    /// One for each transaction type that occurred.
+    /// One for each transaction type that occurred, and of a mix for each that it has.
     pub by_type: Vec<TypeResult>,
     /// Statements by what they did; `None` if the workload does not say.
     pub queries: Option<QueryResult>,
@@ -92,6 +93,15 @@ impl StageResult {
     pub fn met_its_rate(&self) -> bool {
         let asked = self.stage.rate_per_s().zip(self.throughput);
         asked.is_some_and(|(rate_per_s, throughput)| throughput.mean >= rate_per_s * (1.0 - SHORTFALL))
+    }
+
+    /// `TPS counts the 4.5% that were rolled back by design`; `None` where nothing was.
+    pub fn rolled_back_text(&self) -> Option<String> {
+        let rolled_back: u64 = self.by_type.iter().map(|of_type| of_type.rolled_back).sum();
+        (rolled_back > 0 && self.totals.done > 0).then(|| {
+            let share = format::share(rolled_back as f64 / self.totals.done as f64);
+            format!("TPS counts the {share} that were rolled back by design")
+        })
     }
 
     /// What was read while its load ran, by its key in `resources`.

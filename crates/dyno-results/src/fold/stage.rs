@@ -216,8 +216,15 @@ impl StageFold {
     pub fn result(&self) -> StageResult {
         let times = |of: Times| Percentiles::of(self.merged(of)?.as_ref());
         let throughput = self.estimate(&self.slices);
-        let types = self.sums.types.iter();
-        let of_types = types.map(|(index, of_type)| self.type_result(*index, of_type, throughput));
+        // A transaction of a mix that never ended has none of it; a query that was not reached is not told of.
+        let is_mix = self.stage.types.len() > 1 && !self.stage.query_set && !self.stage.pass;
+        let named = if is_mix { self.stage.types.len() as u16 } else { 0 };
+        let nothing = TypeFold::default();
+        let never = (0..named).filter(|index| !self.sums.types.contains_key(index));
+        let never = never.map(|index| (index, &nothing));
+        let types: BTreeMap<u16, &TypeFold> =
+            self.sums.types.iter().map(|(index, of_type)| (*index, of_type)).chain(never).collect();
+        let of_types = types.iter().map(|(index, of_type)| self.type_result(*index, of_type, throughput));
         let gap = if self.stage.pass { None } else { throughput::longest_gap(&self.slices) };
         StageResult {
             throughput,

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::document::{CountLoad, HeadlineFigure, TypeResult};
-use crate::event::Per;
-use crate::fixture::{divided, mix_fixture};
+use crate::event::{Event, Per};
+use crate::fixture::{clean_fixture, divided, mix_fixture};
 
 #[test]
 fn a_transaction_has_its_share_and_its_limits() {
@@ -17,6 +17,48 @@ fn a_transaction_has_its_share_and_its_limits() {
     assert_eq!((kept(order), kept(payment)), (vec![Some(true)], vec![Some(false)]));
     let found_us = order.response_limits[0].found_us.unwrap();
     assert!((found_us - 2000.0).abs() < 2.0, "{found_us}");
+}
+
+#[test]
+fn a_transaction_that_never_ended_is_told_with_zeros() {
+    let mut fixture = mix_fixture(500.0, 1);
+    for stamped in &mut fixture.events {
+        if let Event::StageStarted(stage) = &mut stamped.event {
+            stage.types.push("delivery".to_owned());
+        }
+    }
+    let report = fold(&fixture.events);
+    let stage = only_stage(&report);
+    assert_eq!(stage.by_type.len(), 3);
+    let TypeResult { name, done, failed, share, per_s, service, .. } = &stage.by_type[2];
+    assert_eq!((name.as_str(), *done, *failed, *share, *per_s), ("delivery", 0, 0, Some(0.0), Some(0.0)));
+    assert!(service.is_none());
+    assert_eq!(
+        stage.rolled_back_text().as_deref(),
+        Some("TPS counts the 2% that were rolled back by design")
+    );
+    // A query that was not reached has no time at all.
+    for stamped in &mut fixture.events {
+        if let Event::StageStarted(stage) = &mut stamped.event {
+            stage.query_set = true;
+        }
+    }
+    assert_eq!(only_stage(&fold(&fixture.events)).by_type.len(), 2);
+}
+
+#[test]
+fn the_transactions_of_a_mix_have_columns_over_time() {
+    let report = fold(&mix_fixture(500.0, 1).events);
+    let load = &report.timelines[0].load;
+    let names: Vec<&str> = load.by_type.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["order", "payment"]);
+    let order = &load.by_type[0];
+    assert_eq!((order.tps.len(), order.tps[3], order.rolled_back_per_s[3]), (10, Some(30.0), Some(1.0)));
+    let p50_us = order.p50_us[3].unwrap();
+    assert!((p50_us - 2000.0).abs() < 2.0, "{p50_us}");
+    // Of a single transaction they would only say the same again.
+    let alone = fold(&clean_fixture().events);
+    assert!(alone.timelines.iter().all(|timeline| timeline.load.by_type.is_empty()));
 }
 
 #[test]
