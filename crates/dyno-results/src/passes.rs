@@ -140,7 +140,7 @@ fn half_width_share(values: &[Option<f64>]) -> Option<f64> {
 /// What was told of the queries of a series, by query: a search of all of it for each query would take their square.
 #[derive(Default)]
 struct Said<'a> {
-    /// Of all targets that had done the same work.
+    /// Of all targets that have the same data.
     answers: HashMap<&'a str, Vec<&'a Answer>>,
     failures: HashMap<&'a str, &'a QueryFailure>,
 }
@@ -148,10 +148,10 @@ struct Said<'a> {
 impl<'a> Said<'a> {
     fn of(series: &Series, stages: &[StageResult], known: &'a Report) -> Self {
         let mut said = Self::default();
-        let mut same_work: HashMap<&str, bool> = HashMap::new();
+        let mut same_data: HashMap<&str, bool> = HashMap::new();
         for it in known.answers.iter().filter(|it| it.series == series.name) {
-            let had_same_work = same_work.entry(&it.target);
-            if *had_same_work.or_insert_with_key(|target| had_same_work_as(stages, series, target)) {
+            let has_same = same_data.entry(&it.target);
+            if *has_same.or_insert_with_key(|target| other_data(stages, series, target).is_none()) {
                 said.answers.entry(&it.answer.query).or_default().push(it);
             }
         }
@@ -195,16 +195,38 @@ fn query(
     }
 }
 
-/// Whether another target had done the same fixed work before its passes of a series as this one: where one could not do it, or not
-/// all of it, their data are no longer the same, and neither are the right answers.
-pub(crate) fn had_same_work_as(stages: &[StageResult], series: &Series, other: &str) -> bool {
-    let work = |target: &str| -> Vec<(&str, u64)> {
+/// Why the right answers of a series are others on another target: the data are no longer the same. A load that writes does not do the
+/// same on any two, and fixed work may be done on one alone, or in part.
+pub(crate) fn other_data(stages: &[StageResult], series: &Series, other: &str) -> Option<&'static str> {
+    if other == series.target {
+        return None;
+    }
+    let is_other = |it: &&StageResult| it.stage.series != series.name;
+    let own = |target: &str| {
         let own = stages.iter().filter(|it| it.stage.key.system == target);
-        let before = own.take_while(|it| it.stage.series != series.name);
-        let fixed = before.filter(|it| it.stage.fixed && !it.stage.pass);
-        fixed.map(|it| (it.stage.series.as_str(), it.totals.done_with_drain)).collect()
+        own.collect::<Vec<&StageResult>>()
     };
-    work(&series.target) == work(other)
+    let [own, of_other] = [own(&series.target), own(other)];
+    let writes = |stages: &[&StageResult]| {
+        let before = stages.iter().copied().take_while(is_other);
+        let beside = stages.iter().copied().filter(is_other).filter(|it| it.stage.key.phase == series.phase);
+        before.chain(beside).any(|it| !it.stage.is_fixed_work() && has_written(it))
+    };
+    if writes(&own) || writes(&of_other) {
+        return Some("a load that writes ran before or beside, and leaves no two with the same data");
+    }
+    let work = |stages: &[&StageResult]| -> Vec<(String, u64)> {
+        let before = stages.iter().copied().take_while(is_other);
+        let fixed = before.filter(|it| it.stage.fixed && !it.stage.pass);
+        fixed.map(|it| (it.stage.series.clone(), it.totals.done_with_drain)).collect()
+    };
+    (work(&own) != work(&of_other)).then_some("the data differ, because other work was done on them before")
+}
+
+/// As far as that is known of its statements.
+fn has_written(result: &StageResult) -> bool {
+    let no_writes = result.queries.as_ref().is_some_and(|queries| queries.writes == 0);
+    result.stage.only_reads != Some(true) && result.totals.done_with_drain > 0 && !no_writes
 }
 
 /// The median over the passes. What has no value in a pass that is complete took longer than all that have one.

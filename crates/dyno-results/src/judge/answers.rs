@@ -5,7 +5,7 @@ use crate::answer::AS_RECORDED;
 use crate::document::{Passes, QueryTimes, Report, Series};
 use crate::event::{Check, Code, Finding, Severity};
 use crate::finding::Facts;
-use crate::passes::{PASSES_MIN, had_same_work_as};
+use crate::passes::{PASSES_MIN, other_data};
 use crate::words::{clause, distinct, first_few};
 
 pub(super) fn judge(report: &Report) -> Vec<Finding> {
@@ -112,7 +112,7 @@ fn not_validated(report: &Report, series: &Series, passes: &Passes) -> Option<Fi
     };
     let of = (!of.is_empty())
         .then(|| format!("{of} with one that is known to be right, nor with that of another target"));
-    let others = of.is_some().then(|| had_other_work(report, series, &mut facts)).flatten();
+    let others = of.is_some().then(|| has_other_data(report, series, &mut facts)).flatten();
     let evidence: Vec<String> = not_made.into_iter().chain(of).chain(others).collect();
     (!evidence.is_empty()).then(|| {
         let advice = "run beside another target, or compare with the answers of an earlier run (--record FILE, then --answers \
@@ -123,17 +123,13 @@ fn not_validated(report: &Report, series: &Series, passes: &Passes) -> Option<Fi
 }
 
 /// Why answers of the same series of other targets are not compared with: their data are others.
-fn had_other_work(report: &Report, series: &Series, facts: &mut Facts) -> Option<String> {
+fn has_other_data(report: &Report, series: &Series, facts: &mut Facts) -> Option<String> {
     let of_others = report.answers.iter().filter(|it| it.series == series.name && it.target != series.target);
     let targets = distinct(of_others.map(|it| it.target.as_str()));
-    let other_work: Vec<&str> =
-        targets.into_iter().filter(|target| !had_same_work_as(&report.stages, series, target)).collect();
-    (!other_work.is_empty()).then(|| {
-        format!(
-            "not with those of {}: the data differ, because other work was done on them before",
-            facts.names("system", &other_work)
-        )
-    })
+    let why = |target: &&str| other_data(&report.stages, series, target);
+    let others: Vec<&str> = targets.into_iter().filter(|target| why(target).is_some()).collect();
+    let first = others.first().and_then(why)?;
+    Some(format!("not with those of {}: {first}", facts.names("system", &others)))
 }
 
 fn few(report: &Report, series: &Series, passes: &Passes) -> Option<Finding> {
