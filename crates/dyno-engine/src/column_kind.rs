@@ -4,7 +4,7 @@ use dyno_results::answer::Kind;
 use dyno_wire::my::backend::{Column, ColumnType};
 
 /// By the number of a type in PostgreSQL's catalogue, `pg_type.dat`.
-pub(crate) fn of_postgres(type_oid: u32) -> Kind {
+pub fn of_postgres(type_oid: u32) -> Kind {
     match type_oid {
         // int8, int2, int4, oid
         20 | 21 | 23 | 26 => Kind::Integer,
@@ -35,7 +35,7 @@ pub(crate) fn of_postgres(type_oid: u32) -> Kind {
 }
 
 /// By the type in a column's description.
-pub(crate) fn of_mysql(column: &Column<'_>) -> Kind {
+pub fn of_mysql(column: &Column<'_>) -> Kind {
     match column.value_type.column_type {
         ColumnType::TINY
         | ColumnType::SHORT

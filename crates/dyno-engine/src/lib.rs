@@ -8,7 +8,7 @@ mod calls;
 mod cancel;
 pub mod clock;
 mod collector;
-mod column_kind;
+pub mod column_kind;
 pub mod config;
 mod connection;
 mod connector;

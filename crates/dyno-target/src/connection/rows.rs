@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use dyno_engine::column_kind;
 use dyno_engine::driver::RowSink;
 use dyno_engine::request::Value;
+use dyno_results::answer::Kind;
 use dyno_wire::{my, pg};
 
 /// All rows of an answer.
@@ -14,6 +16,8 @@ pub type TextRows = Vec<TextRow>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextRow {
     columns: Arc<[String]>,
+    /// Of the columns, as far as they are known.
+    kinds: Arc<[Kind]>,
     values: Vec<Option<String>>,
 }
 
@@ -21,7 +25,11 @@ impl TextRow {
     #[cfg(test)]
     pub(crate) fn of(values: &[(&str, &str)]) -> Self {
         let columns = values.iter().map(|(name, _)| (*name).to_owned()).collect();
-        Self { columns, values: values.iter().map(|(_, value)| Some((*value).to_owned())).collect() }
+        Self {
+            columns,
+            kinds: Arc::default(),
+            values: values.iter().map(|(_, value)| Some((*value).to_owned())).collect(),
+        }
     }
 
     /// A value by its column's name; `None` for NULL and for a column that is not there.
@@ -34,6 +42,11 @@ impl TextRow {
         self.values.get(index)?.as_deref()
     }
 
+    /// Of what kind the values of a column are, by its place.
+    pub fn kind(&self, index: usize) -> Kind {
+        self.kinds.get(index).copied().unwrap_or(Kind::Unknown)
+    }
+
     /// Column names with their values, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
         self.columns.iter().map(String::as_str).zip(self.values.iter().map(Option::as_deref))
@@ -44,7 +57,8 @@ impl TextRow {
 pub(super) struct Collector {
     columns: Arc<[String]>,
     /// Those of MySQL, which come one by one.
-    arriving: Vec<String>,
+    arriving: Vec<(String, Kind)>,
+    kinds: Arc<[Kind]>,
     rows: TextRows,
     /// Memory that further rows may take: a row without a value takes some too.
     bytes_left: usize,
@@ -57,6 +71,7 @@ impl Collector {
         Self {
             columns: Arc::default(),
             arriving: Vec::new(),
+            kinds: Arc::default(),
             rows: Vec::new(),
             bytes_left: bytes_max,
             is_over: Arc::default(),
@@ -80,7 +95,8 @@ impl Collector {
         match self.bytes_left.checked_sub(bytes) {
             Some(left) if !self.is_over.load(Ordering::Relaxed) => {
                 self.bytes_left = left;
-                self.rows.push(TextRow { columns: Arc::clone(&self.columns), values });
+                let (columns, kinds) = (Arc::clone(&self.columns), Arc::clone(&self.kinds));
+                self.rows.push(TextRow { columns, kinds, values });
             }
             _ => self.is_over.store(true, Ordering::Relaxed),
         }
@@ -97,6 +113,7 @@ impl pg::reply::ReplySink for Collector {
 
     fn row_description(&mut self, columns: pg::backend::RowDescription<'_>) {
         self.columns = columns.columns().map(|column| column.name.lossy().into_owned()).collect();
+        self.kinds = columns.columns().map(|column| column_kind::of_postgres(column.type_oid)).collect();
     }
 
     fn row(&mut self, row: pg::backend::DataRow<'_>) {
@@ -111,6 +128,10 @@ impl RowSink for Collector {
 
     fn columns(&mut self, names: &[&str]) {
         self.columns = names.iter().map(|&name| name.to_owned()).collect();
+    }
+
+    fn kinds(&mut self, kinds: &[Kind]) {
+        self.kinds = kinds.into();
     }
 
     fn row(&mut self, values: &[Value<'_>]) {
@@ -133,12 +154,13 @@ impl my::reply::ReplySink for Collector {
     }
 
     fn column(&mut self, column: my::backend::Column<'_>) {
-        self.arriving.push(column.name.lossy().into_owned());
+        self.arriving.push((column.name.lossy().into_owned(), column_kind::of_mysql(&column)));
     }
 
     fn row(&mut self, row: my::backend::ResultRow<'_>) {
         if !self.arriving.is_empty() {
-            self.columns = std::mem::take(&mut self.arriving).into();
+            let (columns, kinds): (Vec<_>, Vec<_>) = std::mem::take(&mut self.arriving).into_iter().unzip();
+            (self.columns, self.kinds) = (columns.into(), kinds.into());
         }
         self.push(row.columns().map(|value| match value {
             my::value::Value::Bytes(bytes) => Some(lossy(bytes)),

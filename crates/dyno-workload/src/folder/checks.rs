@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use dyno_results::answer::Kind;
 use dyno_results::format::{counted, grouped};
 use dyno_results::sql_text::Syntax;
-use dyno_target::connection::{Connection, QueryError};
+use dyno_target::connection::{Connection, QueryError, TextRow};
 
 use super::file::CheckFile;
 use super::mistake::Notes;
@@ -122,7 +123,8 @@ impl FolderCheck {
         if let (Query::None(_), [count]) = (&self.query, texts.as_slice()) {
             return Ok(Answer::Count(connection.query_value(count).map_err(failed)?.unwrap_or(0)));
         }
-        let rows = texts.iter().map(|sql| rows(connection, sql));
+        let by_value = matches!(self.query, Query::Equal { .. });
+        let rows = texts.iter().map(|sql| rows(connection, sql, by_value));
         Ok(Answer::Rows(rows.collect::<Result<_, _>>().map_err(failed)?))
     }
 
@@ -159,11 +161,25 @@ impl FolderCheck {
 
     /// What is wrong with the data before a load.
     pub(super) fn contradicted(&self, before: &Answer) -> Option<String> {
-        let &Answer::Count(rows @ 1..) = before else { return None };
+        let what = match (&self.query, before) {
+            (Query::None(_), Answer::Count(rows @ 1..)) => {
+                format!("is contradicted by {} before the load, so it fails", counted(*rows, "row"))
+            }
+            (Query::Equal { growth: false, .. }, Answer::Rows(sides)) => {
+                let [expected, found] = sides.as_slice() else { return None };
+                let differing = Differing::of(expected, found)?;
+                let (expected, found) = (shown_rows(&differing.expected), shown_rows(&differing.found));
+                format!(
+                    "does not hold before the load, where {} of one query and {} of the other differ (expected {expected}, found {found}), so it fails",
+                    counted(differing.expected.len() as u64, "row"),
+                    grouped(differing.found.len()),
+                )
+            }
+            _ => return None,
+        };
         Some(format!(
-            "the check `{}` is contradicted by {} before the load, so it fails whatever the load does; --prepare makes the data anew",
-            self.about,
-            counted(rows, "row")
+            "the check `{}` {what} whatever the load does; --prepare makes the data anew",
+            self.about
         ))
     }
 
@@ -202,7 +218,7 @@ impl FolderCheck {
                 compared(name, about, before.first().cloned(), after.first().cloned())
             }
             (Query::Equal { growth: false, .. }, _, Answer::Rows(after)) => {
-                compared(name, about, after.first().map(plain_rows), after.get(1).map(plain_rows))
+                compared(name, about, after.first().cloned(), after.get(1).cloned())
             }
             (Query::Equal { growth: true, .. }, Answer::Rows(before), Answer::Rows(after)) => {
                 let grown = |side: usize| growth(before.get(side)?, after.get(side)?);
@@ -236,29 +252,28 @@ fn one(sql: &str) -> String {
     }
 }
 
-fn rows(connection: &mut Connection, sql: &str) -> Result<Rows, QueryError> {
+/// The rows of a query. Those of another query are compared with numbers by their values, since their types may be others.
+fn rows(connection: &mut Connection, sql: &str, by_value: bool) -> Result<Rows, QueryError> {
     let answer = connection.query(sql)?;
-    let row = |row: &dyno_target::connection::TextRow| {
-        row.iter().map(|(_, value)| value.map(str::to_owned)).collect()
+    let row = |row: &TextRow| {
+        let values = row.iter().enumerate().map(|(place, (_, value))| {
+            let of_kind = |text: &str| if by_value { plain(text, row.kind(place)) } else { text.to_owned() };
+            value.map(of_kind)
+        });
+        values.collect()
     };
     let mut rows: Rows = answer.iter().map(row).collect();
     rows.sort_unstable();
     Ok(rows)
 }
 
-/// Rows of two queries as they are compared: a number by its value, since its type may be another.
-fn plain_rows(rows: &Rows) -> Rows {
-    let row = |row: &Row| row.iter().map(|value| value.as_deref().map(plain)).collect();
-    let mut rows: Rows = rows.iter().map(row).collect();
-    rows.sort_unstable();
-    rows
-}
-
-/// What begins with a nought is a text, such as a postal code.
-fn plain(text: &str) -> String {
+/// A number as it is compared; a text stays as it is. Where the kind of a column is not known, what begins with a nought is a text, such
+/// as a postal code.
+fn plain(text: &str, kind: Kind) -> String {
     let digits = text.trim_start_matches('-');
-    let is_text = digits.starts_with('0') && digits.as_bytes().get(1).is_some_and(u8::is_ascii_digit);
-    units(text).filter(|_| !is_text).map_or_else(|| text.to_owned(), shown)
+    let begins = digits.starts_with('0') && digits.as_bytes().get(1).is_some_and(u8::is_ascii_digit);
+    let is_number = kind.is_number() || (kind == Kind::Unknown && !begins);
+    units(text).filter(|_| is_number).map_or_else(|| text.to_owned(), shown)
 }
 
 /// A number in units of the last place that is compared.
@@ -292,8 +307,7 @@ fn growth(before: &Rows, after: &Rows) -> Option<Rows> {
         for row in rows {
             let (last, key) = row.split_last()?;
             let value = last.as_deref().map_or(Some(0), units)?;
-            let key = key.iter().map(|value| value.as_deref().map(plain)).collect();
-            *sums.entry(key).or_default() += sign * value;
+            *sums.entry(key.to_vec()).or_default() += sign * value;
         }
     }
     let grown = sums.into_iter().filter(|(_, sum)| *sum != 0);
@@ -307,30 +321,50 @@ fn compared(name: String, about: &str, expected: Option<Rows>, found: Option<Row
             format!("{about}: the last column of a query with growth is a number, and this is none"),
         );
     };
-    if expected == found {
+    let Some(differing) = Differing::of(&expected, &found) else {
         let rows = format!("{} rows", grouped(found.len()));
         return Verdict::new(name, true, rows.clone(), rows, about.to_owned());
-    }
-    // A row may occur several times.
-    let mut counts: BTreeMap<&Row, i64> = BTreeMap::new();
-    for (rows, sign) in [(&expected, 1), (&found, -1)] {
-        rows.iter().for_each(|row| *counts.entry(row).or_default() += sign);
-    }
-    let text = |row: &Row| {
-        let values: Vec<&str> = row.iter().map(|value| value.as_deref().unwrap_or("NULL")).collect();
-        values.join(" ")
     };
-    let missing = |sign: i64| -> Vec<String> {
-        let rows = counts.iter().filter(|(_, count)| **count * sign > 0);
-        rows.flat_map(|(row, count)| std::iter::repeat_n(text(row), count.unsigned_abs() as usize)).collect()
-    };
-    let (expected, found) = (missing(1), missing(-1));
-    let detail = format!("{about}: {} rows differ", grouped(expected.len().max(found.len())));
-    let some = |rows: &[String]| match rows {
+    let rows = differing.expected.len().max(differing.found.len());
+    let detail = format!("{about}: {} rows differ", grouped(rows));
+    Verdict::new(name, false, shown_rows(&differing.expected), shown_rows(&differing.found), detail)
+}
+
+/// Rows that only one of two answers has.
+struct Differing {
+    expected: Vec<String>,
+    found: Vec<String>,
+}
+
+impl Differing {
+    /// `None` where both have the same.
+    fn of(expected: &Rows, found: &Rows) -> Option<Self> {
+        if expected == found {
+            return None;
+        }
+        // A row may occur several times.
+        let mut counts: BTreeMap<&Row, i64> = BTreeMap::new();
+        for (rows, sign) in [(expected, 1), (found, -1)] {
+            rows.iter().for_each(|row| *counts.entry(row).or_default() += sign);
+        }
+        let text = |row: &Row| {
+            let values: Vec<&str> = row.iter().map(|value| value.as_deref().unwrap_or("NULL")).collect();
+            values.join(" ")
+        };
+        let missing = |sign: i64| -> Vec<String> {
+            let rows = counts.iter().filter(|(_, count)| **count * sign > 0);
+            rows.flat_map(|(row, count)| std::iter::repeat_n(text(row), count.unsigned_abs() as usize))
+                .collect()
+        };
+        Some(Self { expected: missing(1), found: missing(-1) })
+    }
+}
+
+fn shown_rows(rows: &[String]) -> String {
+    match rows {
         [] => "nothing".to_owned(),
         rows => rows.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join("; "),
-    };
-    Verdict::new(name, false, some(&expected), some(&found), detail)
+    }
 }
 
 #[cfg(test)]
@@ -349,13 +383,16 @@ mod tests {
 
     #[test]
     fn numbers_are_compared_by_their_values() {
-        assert_eq!(plain("12.30"), plain("12.3"));
-        assert_eq!(plain("-0.10000000000000001"), "-0.1");
-        assert_eq!(
-            (plain("1e3").as_str(), plain("007").as_str(), plain("0.50").as_str()),
-            ("1000", "007", "0.5")
-        );
-        assert_eq!([plain("1.2.3"), plain("abc"), plain("")], ["1.2.3", "abc", ""]);
+        for kind in [Kind::Unknown, Kind::Decimal, Kind::Float] {
+            assert_eq!(plain("12.30", kind), plain("12.3", kind));
+            assert_eq!(plain("-0.10000000000000001", kind), "-0.1");
+            assert_eq!([plain("1e3", kind), plain("0.50", kind)], ["1000", "0.5"]);
+            assert_eq!(["1.2.3", "abc", ""].map(|text| plain(text, kind)), ["1.2.3", "abc", ""]);
+        }
+        assert_eq!(plain("007", Kind::Unknown), "007");
+        for text in ["1e3", "1000", "12.30", "-0", "007"] {
+            assert_eq!(plain(text, Kind::Text), text);
+        }
     }
 
     #[test]
@@ -370,6 +407,16 @@ mod tests {
         assert_eq!((verdict.expected.as_deref(), verdict.found.as_deref()), (Some("1 5"), Some("1 4")));
         let texts = answer(&[&["1 x"], &["1 y"]]);
         assert_eq!(check(both(true)).judge(&before, &texts).passed, None);
+    }
+
+    #[test]
+    fn what_does_not_hold_before_a_load_is_told() {
+        let equal = |growth| check(Query::Equal { queries: [String::new(), String::new()], growth });
+        let before = answer(&[&["1 100", "2 200"], &["1 100", "2 201"]]);
+        let told = equal(false).contradicted(&before).unwrap();
+        assert!(told.contains("1 row of one query and 1 of the other differ (expected 2 200, found 2 201), so it fails whatever"), "{told}");
+        assert_eq!(equal(true).contradicted(&before), None);
+        assert_eq!(equal(false).contradicted(&answer(&[&["1 2"], &["1 2"]])), None);
     }
 
     #[test]

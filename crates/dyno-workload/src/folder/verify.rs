@@ -248,6 +248,9 @@ impl Before {
     /// What contradicts the checks already.
     pub(super) fn contradictions(&self, folder: &Folder, place: usize) -> Vec<String> {
         let answers = folder.checks_of(place).zip(&self.census.answers);
+        // What is to be there when fixed work is done, need not be there before.
+        let is_to_hold = |check: &FolderCheck| self.times.is_none() || !check.is_for_some();
+        let answers = answers.filter(|(check, _)| is_to_hold(check));
         answers.filter_map(|(check, answer)| check.contradicted(answer)).collect()
     }
 }
@@ -299,13 +302,13 @@ fn rows_verdict(table: &str, (low, high): (i128, i128), found: i128, done: Done)
         of_unknown += &format!(", with {} rolled back", grouped(done.rolled_back));
     }
     let told =
-        format!("{table} should have {} more rows{of_unknown}, and has {}", range(low, high), grouped(found));
+        format!("{table} should have {}{of_unknown}, and has {}", changed(low, high), changed(found, found));
     let detail = if found < low {
         format!("{told}: {} are lost", grouped(low - found))
     } else if found > high {
         format!("{told}: {} too many", grouped(found - high))
     } else if low == high {
-        format!("{table} has {} more rows, as acknowledged{of_unknown}", grouped(found))
+        format!("{table} has {}, as acknowledged{of_unknown}", changed(found, found))
     } else {
         told
     };
@@ -316,4 +319,37 @@ fn rows_verdict(table: &str, (low, high): (i128, i128), found: i128, done: Done)
         grouped(found),
         detail,
     )
+}
+
+/// How many rows there are more, or fewer: `14 more rows`, `14 rows fewer`, `from 2 rows fewer to 3 more`
+fn changed(low: i128, high: i128) -> String {
+    let rows =
+        |count: i128| format!("{} {}", grouped(count.abs()), if count.abs() == 1 { "row" } else { "rows" });
+    match (low, high) {
+        (low, high) if low == high && low < 0 => format!("{} fewer", rows(low)),
+        (low, high) if low < 0 && high <= 0 => format!("{} to {} fewer", grouped(high.abs()), rows(low)),
+        (low, high) if low < 0 => format!("from {} fewer to {} more", rows(low), grouped(high)),
+        (low, high) => format!("{} more rows", range(low, high)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_come_and_go_are_told_as_more_and_fewer() {
+        for (low, high, told) in [
+            (14, 14, "14 more rows"),
+            (0, 0, "0 more rows"),
+            (2, 1_200, "2 to 1,200 more rows"),
+            (-14, -14, "14 rows fewer"),
+            (-1, -1, "1 row fewer"),
+            (-14, -12, "12 to 14 rows fewer"),
+            (-2, 0, "0 to 2 rows fewer"),
+            (-2, 3, "from 2 rows fewer to 3 more"),
+        ] {
+            assert_eq!(changed(low, high), told);
+        }
+    }
 }
