@@ -27,7 +27,7 @@ pub(crate) use mark::{Mark, Marks};
 pub(crate) use prepare::{Part, Preparation};
 pub(crate) use rows::{RowRange, RowWriter, Rows};
 pub use state::{Found, NotReady, State};
-pub(crate) use state::{PROBES, columns_text, rows_missing, standing, state_of_recipes};
+pub(crate) use state::{PROBES, columns_text, rows_missing, standing, state_of_recipes, together};
 pub(crate) use table::{Column, ForeignKey, Index, Key, Kind, Table, column};
 pub(crate) use verdict::{Verdict, checks, range};
 pub(crate) use worker_pool::JobError;

@@ -114,13 +114,13 @@ pub(crate) fn standing<F>(
     }
 }
 
-/// The state of tables that carry the recipe by which they were made, as `judge` says of their recipes. One that cannot be read is
-/// `None` there; tables that are not there have none.
+/// The state of tables that carry the recipe by which they were made, as `judge` says of the recipe of each. One that cannot be read is
+/// `None` there; tables that are not there are not among them.
 pub(crate) fn state_of_recipes<F: DeserializeOwned>(
     marks: &Marks,
     connection: &mut Connection,
     names: &[&str],
-    judge: impl FnOnce(&mut Connection, &[Option<F>]) -> Result<State<F>, QueryError>,
+    judge: impl FnOnce(&mut Connection, &[(String, Option<F>)]) -> Result<State<F>, QueryError>,
 ) -> Result<State<F>, QueryError> {
     let mark = |found: &catalog::Table| marks.parse(&found.comment).filter(|_| found.is_table);
     let foreign = |found: &catalog::Table| {
@@ -130,13 +130,44 @@ pub(crate) fn state_of_recipes<F: DeserializeOwned>(
         };
         mark(found).is_none().then(whose)
     };
-    let recipe = |found: &catalog::Table| match mark(found)? {
-        Mark::Whole(recipe) => serde_json::from_str(&recipe).ok(),
-        _ => None,
+    let recipe = |found: &catalog::Table| {
+        let recipe = match mark(found) {
+            Some(Mark::Whole(recipe)) => serde_json::from_str(&recipe).ok(),
+            _ => None,
+        };
+        (found.name.clone(), recipe)
     };
     match standing(marks, catalog::tables(connection, Names::These(names))?, foreign) {
         Ok(found) => judge(connection, &found.iter().map(recipe).collect::<Vec<_>>()),
         Err(state) => Ok(state),
+    }
+}
+
+/// The one recipe of all tables of these `names`; why there is none. Where they have several, the first that `is_own` is the right one.
+pub(crate) fn together<'r, F: PartialEq>(
+    names: &[&str],
+    recipes: &'r [(String, Option<F>)],
+    is_own: impl Fn(&F) -> bool,
+) -> Result<&'r F, String> {
+    let list = |tables: &[&str]| match tables {
+        [one] => format!("{one} is"),
+        several => format!("{} are", several.join(", ")),
+    };
+    let is_there = |name: &&str| recipes.iter().any(|(table, _)| table.eq_ignore_ascii_case(name));
+    let missing: Vec<&str> = names.iter().copied().filter(|name| !is_there(name)).collect();
+    if !missing.is_empty() {
+        return Err(format!("{} missing", list(&missing)));
+    }
+    let known = || recipes.iter().filter_map(|(_, recipe)| recipe.as_ref());
+    let Some(one) = known().find(|recipe| is_own(recipe)).or(known().next()) else {
+        return Err("nobody can say how they were made".to_owned());
+    };
+    let others = recipes.iter().filter(|(_, recipe)| recipe.as_ref() != Some(one));
+    let others: Vec<&str> = others.map(|(table, _)| table.as_str()).collect();
+    if others.is_empty() {
+        Ok(one)
+    } else {
+        Err(format!("{} made by another workload, or in another way than the others", list(&others)))
     }
 }
 
@@ -175,4 +206,27 @@ pub enum NotReady {
     Damaged { terms: &'static Terms, why: String },
     #[error("{table} is there and {whose}; it is left as it is: {}", terms.instead)]
     NotOurs { terms: &'static Terms, table: String, whose: String },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_that_were_not_made_together_are_named() {
+        let why = |recipes: &[(&str, Option<u32>)]| {
+            let recipes: Vec<_> =
+                recipes.iter().map(|(name, recipe)| ((*name).to_owned(), *recipe)).collect();
+            together(&["a", "b", "c"], &recipes, |recipe| *recipe == 2).cloned()
+        };
+        assert_eq!(why(&[("a", Some(1)), ("b", Some(1)), ("c", Some(1))]), Ok(1));
+        let said = |recipes| why(recipes).unwrap_err();
+        assert_eq!(said(&[("a", Some(1)), ("c", Some(1))]), "b is missing");
+        assert_eq!(said(&[("b", Some(1))]), "a, c are missing");
+        assert_eq!(said(&[("a", None), ("b", None), ("c", None)]), "nobody can say how they were made");
+        let other = "made by another workload, or in another way than the others";
+        assert_eq!(said(&[("a", Some(1)), ("b", Some(2)), ("c", Some(2))]), format!("a is {other}"));
+        assert_eq!(said(&[("a", Some(1)), ("b", Some(1)), ("c", Some(2))]), format!("a, b are {other}"));
+        assert_eq!(said(&[("a", Some(1)), ("b", Some(1)), ("c", None)]), format!("c is {other}"));
+    }
 }

@@ -25,7 +25,7 @@ use crate::benchmark::{
 use crate::dataset::rows::{Form, RowRange};
 use crate::dataset::{
     self, NotReady, PROBES, Part, Preparation, PrepareError, SizeError, State, StateError, count_rows, disk,
-    numbers, rows_missing, state_of_recipes,
+    numbers, rows_missing, state_of_recipes, together,
 };
 use crate::limits;
 use crate::script::Numbers;
@@ -213,7 +213,9 @@ impl FolderBenchmark {
         let folder = self.folder;
         let all: Vec<_> = folder.options.iter().zip(values).collect();
         let reads = folder.options.behind(folder.tables.iter().flat_map(super::Table::reads));
-        let options = reads.into_iter().map(|place| (all[place].0.long.to_owned(), all[place].0.as_json(*all[place].1)));
+        let options = reads
+            .into_iter()
+            .map(|place| (all[place].0.long.to_owned(), all[place].0.as_json(*all[place].1)));
         Recipe { tables: folder.tables_hash.clone(), options: options.collect(), written: false }
     }
 
@@ -235,16 +237,17 @@ impl FolderBenchmark {
             });
         }
         // Nobody misses what is made anew.
-        let other = |why| if folder.is_fresh { State::Unfinished } else { State::damaged(why) };
+        let other = |why: String| if folder.is_fresh { State::Unfinished } else { State::Damaged { why } };
         state_of_recipes::<Recipe>(&folder.marks, connection, &names, |connection, recipes| {
-            let Some((Some(recipe), others)) = recipes.split_first() else {
-                return Ok(other("nobody can say how they were made"));
+            let is_own = |recipe: &Recipe| recipe.tables == folder.tables_hash;
+            let recipe = match together(&names, recipes, is_own) {
+                Ok(recipe) => recipe,
+                Err(why) => return Ok(other(why)),
             };
-            if recipes.len() < names.len() || others.iter().any(|other| other.as_ref() != Some(recipe)) {
-                return Ok(other("another folder has made some of them, or one is missing"));
-            }
             if recipe.tables != folder.tables_hash {
-                return Ok(other("they were made when the folder said something else of its tables"));
+                return Ok(other(
+                    "they were made when the folder said something else of its tables".to_owned(),
+                ));
             }
             if recipe.written {
                 return Ok(State::Unfinished);

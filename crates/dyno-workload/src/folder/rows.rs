@@ -279,16 +279,22 @@ fn days(date: Date) -> i32 {
     date.since(EPOCH).map_or(0, |span| span.get_days())
 }
 
-fn shown(kind: Kind) -> &'static str {
+fn shown(kind: Kind) -> String {
     match kind {
         Kind::Number | Kind::Integer => "integer of 32 bits",
         Kind::BigNumber | Kind::BigInteger => "integer of 64 bits",
         Kind::Double => "number",
-        Kind::Decimal(..) => "decimal of so many digits",
+        Kind::Decimal(digits, places) => {
+            return format!(
+                "decimal({digits},{places}), which has at most {} digits before the point",
+                digits - places
+            );
+        }
         Kind::Date => "date such as 2024-02-29",
         Kind::Timestamp => "timestamp such as 2024-02-29 12:00:00",
         Kind::Text | Kind::Char(_) | Kind::Varchar(_) => "text",
     }
+    .to_owned()
 }
 
 #[cfg(test)]
@@ -331,7 +337,12 @@ mod tests {
         );
         assert_eq!(cents("decimal(1005, 3)").unwrap(), "1.01\n");
         let why = cents("decimal(99999999999999999, 2) * 100").unwrap_err();
-        assert!(why.ends_with("99999999999999999.00 is no decimal of so many digits"), "{why}");
+        assert!(
+            why.ends_with(
+                "99999999999999999.00 is no decimal(18,2), which has at most 16 digits before the point"
+            ),
+            "{why}"
+        );
         let other = |kind: &str| row(&format!(r#"type = "{kind}", value = "decimal(250, 2)""#)).unwrap();
         assert_eq!([other("double"), other("integer"), other("text")], ["2.5e0\n", "2\n", "2.50\n"]);
     }

@@ -238,6 +238,18 @@ pub(super) fn compile(
         let offset = text.find(&format!(":{name}")).unwrap_or(0);
         let known: Vec<String> =
             names.slots().filter(|slot| knows(*slot)).map(|slot| names.name(slot).to_owned()).collect();
+        if name == ROW {
+            let instead = match known.iter().any(|name| name == CHILD) {
+                true => {
+                    "children have no `:row`: `:child` is 1, 2, … among those of its parent, and `:parent.COLUMN` a value of the parent's row"
+                }
+                false => {
+                    "`:row` is the number of a row: it stands in the columns of a table with `rows`, and in `children`"
+                }
+            };
+            notes.at(inside(&span, offset), instead);
+            return None;
+        }
         notes.unknown(inside(&span, offset), "variable", &name, known.iter().map(String::as_str));
         return None;
     }

@@ -18,7 +18,7 @@ use crate::benchmark::{
 };
 use crate::dataset::{
     ExpectedRows, Found, Marks, NotReady, Preparation, SizeError, State, StateError, Terms, disk,
-    state_of_recipes,
+    state_of_recipes, together,
 };
 use crate::family::ScaleOption;
 use crate::query_set::QueryLoad;
@@ -217,17 +217,13 @@ impl Found for Recipe {
 fn state(connection: &mut Connection) -> Result<State<Recipe>, QueryError> {
     let names = Table::ALL.map(Table::name);
     state_of_recipes::<Recipe>(&Recipe::MARKS, connection, &names, |_, recipes| {
-        let Some((first, others)) = recipes.split_first() else { return Ok(State::Missing) };
-        Ok(match first {
-            _ if recipes.len() < names.len() => {
-                State::damaged(format!("{} of its tables are missing", names.len() - recipes.len()))
-            }
+        Ok(match together(&names, recipes, |_| true) {
             // Without keys a server takes them, but they are not the data that the queries are for.
-            Some(recipe) if recipe.scale().repeats_suppliers() => {
+            Ok(recipe) if recipe.scale().repeats_suppliers() => {
                 State::damaged(format!("at scale {} some parts have the same supplier twice", recipe.scale.0))
             }
-            Some(recipe) if others.iter().all(|other| other == first) => State::Ready(*recipe),
-            _ => State::damaged("its tables were not made together"),
+            Ok(recipe) => State::Ready(*recipe),
+            Err(why) => State::damaged(why),
         })
     })
 }

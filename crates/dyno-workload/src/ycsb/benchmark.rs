@@ -18,7 +18,7 @@ use crate::benchmark::{
 };
 use crate::dataset::{
     ExpectedRows, Found, Kind, Marks, NotReady, Preparation, State, StateError, Table, TableError, Terms,
-    checks, column, disk, state_of_recipes,
+    checks, column, disk, state_of_recipes, together,
 };
 
 /// Workloads, and the data that is wanted.
@@ -161,8 +161,9 @@ impl Found for Recipe {
 /// Looks at what the table's name stands for.
 fn state(connection: &mut Connection) -> Result<State<Recipe>, QueryError> {
     state_of_recipes::<Recipe>(&Recipe::MARKS, connection, &[TABLE], |connection, recipes| {
-        let Some(Some(recipe)) = recipes.first() else {
-            return Ok(State::damaged("nobody can say how it was made"));
+        let recipe = match together(&[TABLE], recipes, |_| true) {
+            Ok(recipe) => recipe,
+            Err(why) => return Ok(State::damaged(why)),
         };
         Ok(match recipe.missing(connection, 0, recipe.records)? {
             [0, _] => State::Ready(*recipe),

@@ -14,6 +14,8 @@ use dyno_workload::scripts::SqlScript;
 
 use crate::failure::Failure;
 
+/// From this likeness on (Jaro-Winkler) a name may be meant.
+const LIKENESS_MIN: f64 = 0.85;
 /// What may be named by its path.
 pub(crate) const FILES: &str = "`dyno run` and `dyno plan` take a scenario (FILE.toml, as `dyno plan` writes it), a script (FILE.sql), a folder \
                                 with a workload.toml and a folder of queries (each a FILE.sql); Lua scripts are for `dyno sysbench`";
@@ -90,8 +92,16 @@ pub(crate) fn is_lua(workload: &str) -> bool {
 /// The texts of the queries in a folder, by the names of their files.
 fn read_folder(path: &Path) -> Result<BTreeMap<String, String>, Failure> {
     let mut queries = BTreeMap::new();
-    let unreadable =
-        |source| Failure::advised(format!("cannot read the queries in {}: {source}", path.display()), FILES);
+    let unreadable = |source: io::Error| {
+        let meant = match source.kind() {
+            io::ErrorKind::NotFound => {
+                beside(path).map(|meant| format!(", did you mean {}?", meant.display()))
+            }
+            _ => None,
+        };
+        let meant = meant.unwrap_or_default();
+        Failure::advised(format!("cannot read the queries in {}: {source}{meant}", path.display()), FILES)
+    };
     for file in list(path).map_err(unreadable)? {
         let Some(name) = file.file_stem().and_then(OsStr::to_str).filter(|name| !name.starts_with('.'))
         else {
@@ -138,6 +148,26 @@ fn read_parameters(
         }
     }
     Ok(found)
+}
+
+/// What stands there in the place of a path that was typed, under a name that is like it: a folder that can be run, or a file that can.
+fn beside(path: &Path) -> Option<PathBuf> {
+    let typed = path.file_name()?.to_str()?;
+    let can_run = |path: &PathBuf| {
+        let named = path.to_string_lossy();
+        path.join(folder::FILE).is_file()
+            || list(path).is_ok_and(|files| !files.is_empty())
+            || (path.is_file() && (SqlScript::is_named(&named) || named.ends_with(".toml")))
+    };
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let entries = std::fs::read_dir(parent.unwrap_or(Path::new("."))).ok()?;
+    let like = |entry: std::fs::DirEntry| {
+        let name = entry.file_name();
+        let likeness = registry::likeness(typed, name.to_str()?);
+        (likeness > LIKENESS_MIN).then(|| (likeness, path.with_file_name(name)))
+    };
+    let found = entries.filter_map(Result::ok).filter_map(like).filter(|(_, path)| can_run(path));
+    found.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, path)| path)
 }
 
 /// The files of SQL in a folder.

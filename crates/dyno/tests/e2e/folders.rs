@@ -133,6 +133,10 @@ fn what_was_meant_is_told() {
     meant("./shop/lok").says(&["no transaction or mix `lok` in the folder ./shop; did you mean `look`?"]);
     meant("./shop/look.sql")
         .says(&["./shop/look.sql is a script of the folder ./shop: run it as ./shop/look"]);
+    meant("./shpo").says(&["cannot read the queries in ./shpo", "did you mean ./shop?"]);
+    let text = home.dyno(&["run", "./shop", "--orders", "many", "--target", &target]).expect(1);
+    text.says(&["--orders: `many` is no number"]);
+    assert!(text.err.matches("Usage:").count() <= 1, "{}", text.err);
     let negative = home.dyno(&["run", "./shop", "--orders", "-5", "--target", &target]).expect(1);
     negative.says(&["--orders -5 is too little: it takes 1 and more"]);
 }
