@@ -139,6 +139,10 @@ pub trait Registered: Debug + Sync {
     fn workloads(&self) -> Vec<(Listed, Vec<String>)>;
     /// What the family's name alone stands for with these options, which may be wrong.
     fn usual(&self, said: Map<String, Value>) -> Vec<&'static str>;
+    /// The document that says what its options do.
+    fn document(&self) -> &'static str {
+        "docs/workloads.md"
+    }
     /// Its options on the command line. Dashes and underscores are the same.
     fn options(&self) -> Vec<Arg>;
     /// See [`Family::FURTHER`].

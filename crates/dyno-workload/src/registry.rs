@@ -76,6 +76,11 @@ impl Selection {
         self.family.listed()
     }
 
+    /// The document that says what the options do.
+    pub fn document(&self) -> &'static str {
+        self.family.document()
+    }
+
     /// The options of the workloads' family.
     pub fn options(&self) -> Vec<clap::Arg> {
         self.family.options()
@@ -108,8 +113,12 @@ impl Selection {
         if let Some((others, said)) = options.foreign(family) {
             let own = options::names(family).filter(|(_, is_usual)| *is_usual);
             let own = own.map(|(name, _)| format!("--{name}")).collect();
+            let mut others: Vec<String> = others.into_iter().map(str::to_owned).collect();
+            if said == ["--variant"] {
+                others.push("folders with a table that varies (`varies = true`)".to_owned());
+            }
             return Err(CannotRun::Foreign {
-                others: enumerated(others.into_iter().map(str::to_owned).collect()),
+                others: enumerated(others),
                 said: enumerated(said),
                 family: family.name(),
                 own: enumerated(own),

@@ -76,7 +76,8 @@ fn rendered(command: &str, selection: &Selection) -> String {
         .args(own)
         .args(common)
         .after_help(format!(
-            "Workloads:\n{listed}\nAll options, with examples: `dyno {command} --help`. What the options of {name} do: docs/workloads.md"
+            "Workloads:\n{listed}\nAll options, with examples: `dyno {command} --help`. What the options of {name} do: {}",
+            selection.document()
         ));
     shown.render_help().to_string()
 }
@@ -106,13 +107,18 @@ mod tests {
             ),
             ("dyno run --help storage", &["--variant", "--workers", "--scale"], &["--rows", "--indexes"]),
             ("dyno run events --help", &["--rows", "--customers"], &["--scale", "--tables"]),
+            (
+                "dyno run tpcc --help",
+                &["--warehouses", "--home", "--think", "docs/tpcc.md"],
+                &["--scale", "docs/workloads.md"],
+            ),
         ] {
             let help = help(line).unwrap();
             let has =
-                |option: &&str| help.contains(&format!("{option} <")) || help.contains(&format!("{option} "));
+                |option: &&str| [" <", " ", "\n"].iter().any(|end| help.contains(&format!("{option}{end}")));
             assert!(own.iter().all(has), "{line}: {help}");
             assert!(!others.iter().any(has), "{line}: {help}");
-            for word in ["--target", "--hold", "Workloads:", "--help`"] {
+            for word in ["--target", "--hold", "Workloads:", "--help`", "docs/"] {
                 assert!(help.contains(word), "{line}: {word}: {help}");
             }
         }

@@ -18,6 +18,9 @@ macro_rules! folder {
 
 type Files = &'static [(&'static str, &'static str)];
 
+/// The document of each that has one of its own.
+const DOCUMENTS: [(&str, &str); 2] = [("tpcc", "docs/tpcc.md"), ("storage", "docs/storage.md")];
+
 const FOLDERS: &[(&str, Files)] = &[
     folder!("tpcb": "workload.toml", "select-only.sql", "simple-update.sql", "tpcb-like.sql"),
     folder!(
@@ -33,6 +36,12 @@ pub(super) fn folders() -> impl Iterator<Item = (&'static str, BTreeMap<String, 
     let texts =
         |files: Files| files.iter().map(|(file, text)| ((*file).to_owned(), (*text).to_owned())).collect();
     FOLDERS.iter().map(move |(name, files)| (*name, texts(files)))
+}
+
+/// The document that says what the options of one do.
+pub(super) fn document(name: &str) -> &'static str {
+    let own = DOCUMENTS.iter().find(|(known, _)| *known == name);
+    own.map_or("docs/workloads.md", |(_, document)| document)
 }
 
 /// Writes the files of a folder that comes with dyno into a directory, which is made. Returns their paths.
@@ -90,7 +99,7 @@ mod tests {
 
     use super::*;
     use crate::folder::tables::context;
-    use crate::folder::{Folder, read};
+    use crate::folder::{Folder, built_in, read};
     use crate::script::Value;
 
     fn on_disk(name: &str) -> PathBuf {
@@ -101,7 +110,21 @@ mod tests {
     fn every_folder_is_whole_and_has_no_mistake() {
         for (name, files) in folders() {
             assert_eq!(files, read(&on_disk(name)).unwrap(), "{name}");
-            Folder::new(name, &files).unwrap();
+            let folder = Folder::built_in(name, &files).unwrap();
+            // Lists say the same of it before it is compiled.
+            let family = built_in().find(|family| family.name() == name).unwrap();
+            let listed: Vec<_> =
+                family.workloads().into_iter().map(|(listed, _)| (listed.name, listed.about)).collect();
+            let compiled: Vec<_> = folder
+                .workloads
+                .iter()
+                .zip(&folder.mixes)
+                .map(|(name, mix)| (*name, mix.about.as_str()))
+                .collect();
+            assert_eq!(listed, compiled);
+            assert!(family.usual(serde_json::Map::new()).iter().all(|name| folder.workloads.contains(name)));
+            let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(document(name));
+            assert!(document.is_file(), "{}", document.display());
         }
         let mut names: Vec<_> =
             fs::read_dir(on_disk("")).unwrap().map(|it| it.unwrap().file_name()).collect();

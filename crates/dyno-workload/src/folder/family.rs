@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches};
@@ -10,42 +10,107 @@ use dyno_target::Capabilities;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde_json::{Map, Value, json};
+use toml::Spanned;
 
 use super::benchmark::{FolderBenchmark, VARIANT};
-use super::built_in::folders;
-use super::mistake::instead_of;
-use super::options::OptionKind;
-use super::{Folder, Mistakes};
+use super::built_in::{document, folders};
+use super::mistake::{Notes, instead_of};
+use super::options::{OptionKind, Options};
+use super::{FILE, Folder, Mistakes, runs_on, usual_names};
 use crate::benchmark::{Benchmark, BenchmarkError};
 use crate::family::{Listed, Registered};
+use crate::script::Names;
 
 /// The folders that this process has read. Families are known by names that live as long as the process, and a run has one folder.
 static REGISTERED: Mutex<Vec<&'static FolderFamily>> = Mutex::new(Vec::new());
 
-/// A folder as a family.
+/// A folder as a family: what its file says, which lists and the command line need. What it comes to is compiled where it is asked for.
 struct FolderFamily {
-    folder: &'static Folder,
+    name: &'static str,
     /// One line for lists.
     about: &'static str,
+    runs_on: &'static [&'static str],
+    options: Options,
+    workloads: Vec<Workload>,
+    /// The names of those that the folder's name alone stands for.
+    usual: Vec<&'static str>,
+    /// A user can say how some of its tables are kept.
+    varies: bool,
+    has_passes: bool,
     /// It comes with dyno.
     is_built_in: bool,
+    files: BTreeMap<String, String>,
+    compiled: OnceLock<Result<&'static Folder, Mistakes>>,
+}
+
+/// A transaction, a pass or a mix.
+struct Workload {
+    /// `./shop/join`
+    name: &'static str,
+    short: String,
+    about: &'static str,
 }
 
 /// The folders that come with dyno.
 pub(crate) fn built_in() -> impl Iterator<Item = &'static dyn Registered> {
-    let family = |(name, files)| {
-        // A test looks that they have no mistake.
-        let folder = Box::leak(Box::new(Folder::built_in(name, &files).ok()?));
-        let about = format!("{}; tables: {}", folder.about, folder.table_names().join(", ")).leak();
-        let family = FolderFamily { folder, about, is_built_in: true };
-        Some(&*Box::leak(Box::new(family)) as &dyn Registered)
-    };
-    folders().filter_map(family)
+    let family =
+        |(name, files)| &*Box::leak(Box::new(FolderFamily::new(name, files, true))) as &dyn Registered;
+    folders().map(family)
 }
 
 impl fmt::Debug for FolderFamily {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("FolderFamily").field(&self.folder.name).finish()
+        f.debug_tuple("FolderFamily").field(&self.name).finish()
+    }
+}
+
+impl FolderFamily {
+    /// A file with mistakes is told where it is compiled; until then it has what can be read of it.
+    fn new(name: &str, files: BTreeMap<String, String>, is_built_in: bool) -> Self {
+        let name: &'static str = name.to_owned().leak();
+        let text = files.get(FILE).map_or("", String::as_str);
+        let file = super::parse(text).unwrap_or_default();
+        let mut notes = Notes { file: FILE, text, found: Vec::new() };
+        let called = |short: &str| -> &'static str { format!("{name}/{short}").leak() };
+        let workload = |(short, about): (&Spanned<String>, &Option<String>)| Workload {
+            name: called(short.get_ref()),
+            short: short.get_ref().clone(),
+            about: about.clone().unwrap_or_default().leak(),
+        };
+        let transactions = file.transactions.iter().map(|it| (&it.name, &it.about));
+        let passes = file.passes.iter().map(|it| (&it.name, &it.about));
+        let mixes = file.mixes.iter().map(|it| (&it.name, &it.about));
+        let tables: Vec<&str> = file.tables.iter().map(|table| table.name.get_ref().as_str()).collect();
+        let about = match is_built_in {
+            true => format!("{}; tables: {}", file.about, tables.join(", ")),
+            false => file.about.clone(),
+        };
+        Self {
+            name,
+            about: about.leak(),
+            runs_on: runs_on(&file, &mut notes),
+            options: Options::compile(&file.options, &mut Names::new(), &mut notes),
+            workloads: transactions.chain(passes).chain(mixes).map(workload).collect(),
+            usual: usual_names(&file).into_iter().map(|short| called(short.get_ref())).collect(),
+            varies: file.tables.iter().any(|table| table.varies),
+            has_passes: !file.passes.is_empty(),
+            is_built_in,
+            files,
+            compiled: OnceLock::new(),
+        }
+    }
+
+    /// # Errors
+    /// Everything that is wrong with it.
+    fn folder(&self) -> Result<&'static Folder, Mistakes> {
+        let compile = || {
+            let folder = match self.is_built_in {
+                true => Folder::built_in(self.name, &self.files),
+                false => Folder::new(self.name, &self.files),
+            };
+            folder.map(|folder| &*Box::leak(Box::new(folder)))
+        };
+        self.compiled.get_or_init(compile).clone()
     }
 }
 
@@ -55,19 +120,23 @@ impl fmt::Debug for FolderFamily {
 /// Everything that is wrong with it.
 pub fn register(name: &str, files: &BTreeMap<String, String>) -> Result<(), Mistakes> {
     let mut registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
-    if registered.iter().any(|it| it.folder.name == name && it.folder.files == *files) {
+    if registered.iter().any(|it| it.name == name && it.files == *files) {
         return Ok(());
     }
-    let folder = Box::leak(Box::new(Folder::new(name, files)?));
-    registered.retain(|it| it.folder.name != name);
-    registered.push(Box::leak(Box::new(FolderFamily { folder, about: folder.about, is_built_in: false })));
+    let mut family = FolderFamily::new(name, files.clone(), false);
+    let folder = family.folder()?;
+    for (workload, mix) in family.workloads.iter_mut().zip(&folder.mixes) {
+        workload.about = &mix.about;
+    }
+    registered.retain(|it| it.name != name);
+    registered.push(Box::leak(Box::new(family)));
     Ok(())
 }
 
 /// What a user may have meant by the name of a workload that a folder does not have.
 pub fn meant(folder: &str, workload: &str) -> Option<String> {
     let registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
-    let own = registered.iter().find(|it| it.folder.name == folder)?.folder;
+    let own = registered.iter().find(|it| it.name == folder)?.folder().ok()?;
     let typed = workload.strip_prefix(folder)?.trim_start_matches('/');
     Some(match own.transactions.iter().find(|it| it.script == typed) {
         Some(it) => format!("{workload} is a script of the folder {folder}: run it as {folder}/{}", it.name),
@@ -86,35 +155,31 @@ pub(crate) fn registered() -> Vec<&'static dyn Registered> {
 
 impl Registered for FolderFamily {
     fn has_table(&self) -> bool {
-        self.is_built_in && self.folder.varies()
+        self.is_built_in && self.varies
     }
 
     fn listed(&self) -> Listed {
-        Listed { name: self.folder.name, about: self.about, runs_on: self.folder.runs_on }
+        Listed { name: self.name, about: self.about, runs_on: self.runs_on }
     }
 
     fn workloads(&self) -> Vec<(Listed, Vec<String>)> {
-        let Self { folder, is_built_in, .. } = *self;
-        let listed = |(name, mix): (&&'static str, &'static super::Mix)| {
+        let listed = |workload: &Workload| {
             // A user's own is called by its path, and others have a `queries` and a `tpcb` too.
-            let is_short = is_built_in && !folder.varies();
-            let calls = if is_short { vec![mix.name.to_owned()] } else { Vec::new() };
-            (Listed { name, about: mix.about.as_str(), runs_on: folder.runs_on }, calls)
+            let is_short = self.is_built_in && !self.varies;
+            let calls = if is_short { vec![workload.short.clone()] } else { Vec::new() };
+            (Listed { name: workload.name, about: workload.about, runs_on: self.runs_on }, calls)
         };
-        folder.workloads.iter().zip(&folder.mixes).map(listed).collect()
+        self.workloads.iter().map(listed).collect()
     }
 
     fn usual(&self, _: Map<String, Value>) -> Vec<&'static str> {
-        self.folder.usual.iter().filter_map(|place| self.folder.workloads.get(*place).copied()).collect()
+        self.usual.clone()
     }
 
     fn options(&self) -> Vec<Arg> {
         let option = |option: &super::options::FolderOption| {
-            let of = if self.is_built_in {
-                format!(", of the workload {}", self.folder.name)
-            } else {
-                String::new()
-            };
+            let of =
+                if self.is_built_in { format!(", of the workload {}", self.name) } else { String::new() };
             let about = format!("{}{of}", option.about);
             let argument =
                 Arg::new(option.long).long(option.long).alias(option.name).help_heading("Workload");
@@ -135,11 +200,15 @@ impl Registered for FolderFamily {
                 .value_name("N")
                 .help(format!("{about} [default: {default}]"))
         };
-        self.folder.options.iter().map(option).collect()
+        self.options.iter().map(option).collect()
+    }
+
+    fn document(&self) -> &'static str {
+        if self.is_built_in { document(self.name) } else { "docs/workload-files.md" }
     }
 
     fn further(&self) -> &'static [&'static str] {
-        match (self.folder.varies(), self.folder.mixes.iter().any(|mix| mix.pass.is_some())) {
+        match (self.varies, self.has_passes) {
             (true, true) => &[VARIANT, "plans"],
             (true, false) => &[VARIANT],
             (false, true) => &["plans"],
@@ -149,7 +218,7 @@ impl Registered for FolderFamily {
 
     fn typed(&self, matches: &ArgMatches) -> Result<Map<String, Value>, clap::Error> {
         let mut typed = Map::new();
-        for option in self.folder.options.iter() {
+        for option in self.options.iter() {
             // A family before this one may have an option of this name, and read it in its own way.
             if option.kind == OptionKind::Flag {
                 let is_on = matches.try_get_one::<bool>(option.long).ok().flatten() == Some(&true);
@@ -173,9 +242,9 @@ impl Registered for FolderFamily {
     fn read(&self, said: Value) -> Result<Map<String, Value>, serde_json::Error> {
         let Value::Object(said) = said else { return Err(serde_json::Error::custom("no table of options")) };
         let read = |(name, value): (String, Value)| {
-            let option = self.folder.options.iter().find(|option| option.long == name);
+            let option = self.options.iter().find(|option| option.long == name);
             let read = match (&value, option) {
-                (Value::String(_), None) if name == VARIANT && self.folder.varies() => Ok(value),
+                (Value::String(_), None) if name == VARIANT && self.varies => Ok(value),
                 (_, Some(option)) => option.written(value),
                 (_, None) => Err("there is no such option".to_owned()),
             };
@@ -196,12 +265,11 @@ impl Registered for FolderFamily {
             schema["description"] = option.about.into();
             (option.long.to_owned(), schema)
         };
-        let variant = self.folder.varies().then(|| {
+        let variant = self.varies.then(|| {
             let about = "How the tables are kept, `NAME` or `NAME=CLAUSE; …` as with --variant";
             (VARIANT.to_owned(), json!({ "description": about, "type": "string" }))
         });
-        let properties: Map<String, Value> =
-            self.folder.options.iter().map(property).chain(variant).collect();
+        let properties: Map<String, Value> = self.options.iter().map(property).chain(variant).collect();
         json_schema!({ "type": "object", "properties": properties })
     }
 
@@ -211,8 +279,9 @@ impl Registered for FolderFamily {
         said: Map<String, Value>,
         target: &Capabilities,
     ) -> Result<Box<dyn Benchmark>, BenchmarkError> {
-        let place = |name: &&str| self.folder.workloads.iter().position(|known| known == name);
+        let folder = self.folder().map_err(|mistakes| BenchmarkError::Wrong(Box::new(mistakes)))?;
+        let place = |name: &&str| folder.workloads.iter().position(|known| known == name);
         let workloads = workloads.iter().filter_map(place).collect();
-        Ok(Box::new(FolderBenchmark::new(self.folder, workloads, said, target)?))
+        Ok(Box::new(FolderBenchmark::new(folder, workloads, said, target)?))
     }
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 /// A workload: its data, its transactions, and what must hold afterwards.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct WorkloadFile {
     /// One line for lists and the help

@@ -73,7 +73,6 @@ const ROWS_MAX: u64 = 100_000_000_000;
 pub(crate) struct Folder {
     /// `events`, `./shop`
     name: &'static str,
-    about: &'static str,
     /// Protocols of targets.
     runs_on: RunsOn,
     /// By their names.
@@ -92,8 +91,6 @@ pub(crate) struct Folder {
     mixes: Vec<Mix>,
     /// `./shop/join`, of each of these.
     workloads: Vec<&'static str>,
-    /// Places of those that the folder's name alone stands for.
-    usual: Vec<usize>,
     checks: Vec<FolderCheck>,
     terms: Terms,
     marks: Marks,
@@ -114,11 +111,6 @@ impl Folder {
     fn kept(&self, variant: Variant) -> Result<Self, Mistakes> {
         let marks = (self.marks.beginning, "name another database, or give the variant another name");
         Self::compile(self.name, &self.files, marks, Some(variant))
-    }
-
-    /// Whether a user can say how some of its tables are kept.
-    fn varies(&self) -> bool {
-        self.tables.iter().any(|table| table.varies)
     }
 
     fn is_built_in(&self) -> bool {
@@ -176,7 +168,7 @@ impl Folder {
             let known = (&options, &mut names);
             mixes.push(Mix::compile(mix, &mixes, &transactions, known, &mut notes));
         }
-        let usual = usual(&file, &mixes, is_whole, &mut notes);
+        check_usual(file.usual.iter().filter(|_| is_whole), &mixes, &mut notes);
         let mut checks: Vec<FolderCheck> = Vec::new();
         for check in file.checks.iter().filter(|_| is_whole) {
             checks.extend(FolderCheck::compile(check, &checks, (&options, &transactions), &mut notes));
@@ -191,7 +183,6 @@ impl Folder {
         let workloads = mixes.iter().map(|mix| &*format!("{name}/{}", mix.name).leak()).collect();
         Ok(Self {
             name,
-            about: file.about.leak(),
             runs_on,
             files,
             names: Arc::new(names),
@@ -203,7 +194,6 @@ impl Folder {
             is_fresh: file.fresh,
             mixes,
             workloads,
-            usual,
             checks,
             terms: Terms {
                 family: name,
@@ -231,21 +221,20 @@ pub(super) fn parse(text: &str) -> Result<WorkloadFile, Mistakes> {
     })
 }
 
-fn usual(file: &WorkloadFile, mixes: &[Mix], is_whole: bool, notes: &mut Notes<'_>) -> Vec<usize> {
-    let mut usual = Vec::new();
-    for name in file.usual.iter().filter(|_| is_whole) {
-        match mixes.iter().position(|mix| mix.name == name.get_ref()) {
-            Some(place) => usual.push(place),
-            None => {
-                let known = mixes.iter().map(|mix| mix.name);
-                notes.unknown(name.span(), "transaction or mix", name.get_ref(), known);
-            }
-        }
+/// The names of those that the folder's name alone stands for.
+fn usual_names(file: &WorkloadFile) -> Vec<&Spanned<String>> {
+    if !file.usual.is_empty() {
+        return file.usual.iter().collect();
     }
-    match (usual.is_empty(), file.mixes.len()) {
-        (false, _) => usual,
-        (true, 0) => (0..mixes.len()).collect(),
-        (true, written) => (mixes.len().saturating_sub(written + file.passes.len())..mixes.len()).collect(),
+    let transactions = file.transactions.iter().filter(|_| file.mixes.is_empty()).map(|it| &it.name);
+    let passes = file.passes.iter().map(|it| &it.name);
+    transactions.chain(passes).chain(file.mixes.iter().map(|it| &it.name)).collect()
+}
+
+fn check_usual<'f>(usual: impl Iterator<Item = &'f Spanned<String>>, mixes: &[Mix], notes: &mut Notes<'_>) {
+    let known = || mixes.iter().map(|mix| mix.name);
+    for name in usual.filter(|name| !known().any(|known| known == name.get_ref())) {
+        notes.unknown(name.span(), "transaction or mix", name.get_ref(), known());
     }
 }
 
