@@ -111,7 +111,9 @@ fn target(
             line.text(&clock(began, second).unwrap_or_default());
             match load_row {
                 Some(load_row) => load(&timeline.load, load_row, (stages, counts), line),
-                None => line.skip(LOAD.len() + COLUMNS.len() + POOL_COLUMNS.len() + counts.len() + OF_TYPE.len()),
+                None => {
+                    line.skip(LOAD.len() + COLUMNS.len() + POOL_COLUMNS.len() + counts.len() + OF_TYPE.len())
+                }
             }
             for metric in &mut metrics {
                 match metric {

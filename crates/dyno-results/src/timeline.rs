@@ -246,11 +246,26 @@ impl LoadColumns {
 
     /// The same, to be changed.
     pub(crate) fn columns_mut(&mut self) -> impl Iterator<Item = &mut Column> {
-        let Self { tps, failed_per_s, p50_us, p90_us, p95_us, p99_us, p999_us, max_us, pool, counts, by_type, .. } =
-            self;
+        let Self {
+            tps,
+            failed_per_s,
+            p50_us,
+            p90_us,
+            p95_us,
+            p99_us,
+            p999_us,
+            max_us,
+            pool,
+            counts,
+            by_type,
+            ..
+        } = self;
         let own: [_; COLUMNS.len()] = [tps, failed_per_s, p50_us, p90_us, p95_us, p99_us, p999_us, max_us];
         let pool = pool.iter_mut().flat_map(PoolLoad::columns_mut);
-        own.into_iter().chain(pool).chain(counts.iter_mut().map(|of| &mut of.per_s)).chain(by_type.iter_mut().flat_map(TypeLoad::columns_mut))
+        own.into_iter()
+            .chain(pool)
+            .chain(counts.iter_mut().map(|of| &mut of.per_s))
+            .chain(by_type.iter_mut().flat_map(TypeLoad::columns_mut))
     }
 
     /// The column of a count, which is empty in so many rows if it is there for the first time.

@@ -18,7 +18,7 @@ use super::mistake::{Notes, instead_of};
 use super::options::{OptionKind, Options};
 use super::{FILE, Folder, Mistakes, runs_on, usual_names};
 use crate::benchmark::{Benchmark, BenchmarkError};
-use crate::family::{Listed, Registered};
+use crate::family::{Listed, Registered, RunsOn};
 use crate::script::Names;
 
 /// The folders that this process has read. Families are known by names that live as long as the process, and a run has one folder.
@@ -29,7 +29,7 @@ struct FolderFamily {
     name: &'static str,
     /// One line for lists.
     about: &'static str,
-    runs_on: &'static [&'static str],
+    runs_on: RunsOn,
     options: Options,
     workloads: Vec<Workload>,
     /// The names of those that the folder's name alone stands for.

@@ -236,7 +236,10 @@ impl Options {
 
     /// The scale that reports show: the option of this name.
     pub(super) fn scale(&self, values: &Values) -> Option<f64> {
-        let place = self.list.iter().position(|option| option.name == "scale" && option.kind == OptionKind::Number)?;
+        let place = self
+            .list
+            .iter()
+            .position(|option| option.name == "scale" && option.kind == OptionKind::Number)?;
         match values.get(place)? {
             Value::Integer(scale) => Some(*scale as f64),
             Value::Double(scale) => Some(*scale),
@@ -259,7 +262,9 @@ impl FolderOption {
             return Ok(value_of(said));
         }
         let said = said.as_str().map_or_else(|| said.to_string(), str::to_owned);
-        self.place(&said).map(|place| Value::Integer(place as i64)).map_err(|why| format!("--{}: {why}", self.long))
+        self.place(&said)
+            .map(|place| Value::Integer(place as i64))
+            .map_err(|why| format!("--{}: {why}", self.long))
     }
 
     /// The place of a choice by its name.

@@ -35,8 +35,7 @@ pub fn check(name: &str, files: &BTreeMap<String, String>) -> Result<String, Mis
             false => String::new(),
         };
         let choices: Vec<&str> = option.choices().collect();
-        let choices =
-            if choices.is_empty() { String::new() } else { format!(", of {}", choices.join(", ")) };
+        let choices = if choices.is_empty() { String::new() } else { format!(", of {}", choices.join(", ")) };
         let _ = writeln!(text, "--{} {}{suits}{choices}", option.long, option.shown(*value));
     }
     for (place, workload) in folder.workloads.iter().enumerate() {
@@ -58,8 +57,13 @@ pub fn check(name: &str, files: &BTreeMap<String, String>) -> Result<String, Mis
         let most = figure.at_most.map(|most| format!(", at most {} with one client", long(most)));
         let note = figure.note.map(|note| format!(" ({note})")).unwrap_or_default();
         let most = most.unwrap_or_default();
-        let _ =
-            writeln!(text, "{workload}: {} {} of {}{most}{note}", figure.about, figure.per.words(), figure.of);
+        let _ = writeln!(
+            text,
+            "{workload}: {} {} of {}{most}{note}",
+            figure.about,
+            figure.per.words(),
+            figure.of
+        );
     }
     let mut options = context(&folder.names, folder.seed, &folder.options, &values);
     let protocols = folder.runs_on.protocols();

@@ -603,8 +603,7 @@ impl Mix {
         context.set(*slot, Value::Integer(clients.into()));
         let mut value = |what: &str, program: &Option<Program>| -> Result<(Value, String), String> {
             let Some(program) = program else { return Ok((Value::Null, String::new())) };
-            let value =
-                context.evaluate(program, 0, 0).map_err(|error| wrong(what, &error.to_string()))?;
+            let value = context.evaluate(program, 0, 0).map_err(|error| wrong(what, &error.to_string()))?;
             Ok((value, context.shown(value)))
         };
         let at_most = match value("the most", at_most)? {

@@ -100,9 +100,19 @@ fn a_stage_is_longer_than_its_clients_pause() {
     };
     must_be_silent(&run(None, 0), "too-short");
     must_be_silent(&run(Some(2.0), 5), "too-short");
-    must_find(&run(Some(30.0), 5), "too-short", Severity::Doubt, &["clients pause 30 s", "weigh on its figures"]);
+    must_find(
+        &run(Some(30.0), 5),
+        "too-short",
+        Severity::Doubt,
+        &["clients pause 30 s", "weigh on its figures"],
+    );
     let report = run(Some(30.0), 0);
-    must_find(&report, "too-short", Severity::Doubt, &["no transaction ended in the hold of 20 s at 8 clients"]);
+    must_find(
+        &report,
+        "too-short",
+        Severity::Doubt,
+        &["no transaction ended in the hold of 20 s at 8 clients"],
+    );
     assert_eq!(found(&report, "too-short").unwrap().advice, "make it at least 5 min long, with --duration");
 }
 
