@@ -41,6 +41,8 @@ pub struct SqlScript {
     begin: Option<String>,
     /// Rows are locked where it says so by FOR UPDATE.
     locks_rows: bool,
+    /// As it is read for the simple protocol. Much is asked of that, of each script whenever dyno starts.
+    simple: Arc<(Script, Names)>,
 }
 
 /// Why a text is no script, or cannot be run as one.
@@ -153,34 +155,27 @@ impl SqlScript {
             unused,
             begin: None,
             locks_rows: true,
+            simple: Arc::new((script, names)),
         })
     }
 
-    /// As it is read for a protocol.
-    fn parsed(&self, protocol: Protocol) -> Result<(Script, Names), ScriptError> {
-        let mut names = Names::new();
-        Ok((self.parsed_with(protocol, &mut names)?, names))
-    }
-
+    /// As it is read for a protocol, with names that others may have, too.
     fn parsed_with(&self, protocol: Protocol, names: &mut Names) -> Result<Script, ScriptError> {
         let mut script = parse_with_text(&self.name, &self.text, protocol, names, &self.defines)?;
-        if let Some(begin) = &self.begin {
-            for command in &mut script.commands {
-                if let Kind::Sql(sql) = &mut command.kind
-                    && begins(sql)
-                {
-                    *sql = Sql::plain(begin, protocol);
-                }
-            }
-        }
-        if !self.locks_rows {
-            for command in &mut script.commands {
-                if let Kind::Sql(sql) = &mut command.kind {
-                    sql.lock_no_rows();
-                }
-            }
-        }
+        self.change(&mut script, protocol);
         Ok(script)
+    }
+
+    fn change(&self, script: &mut Script, protocol: Protocol) {
+        for command in &mut script.commands {
+            let Kind::Sql(sql) = &mut command.kind else { continue };
+            if let Some(begin) = self.begin.as_ref().filter(|_| begins(sql)) {
+                *sql = Sql::plain(begin, protocol);
+            }
+            if !self.locks_rows {
+                sql.lock_no_rows();
+            }
+        }
     }
 
     /// `is_as_pgbench`: on a target that is sent what pgbench sends.
@@ -188,22 +183,21 @@ impl SqlScript {
     /// # Errors
     /// It cannot be sent in this protocol.
     pub fn check(&self, protocol: Protocol, is_as_pgbench: bool) -> Result<(), SqlScriptError> {
-        let parsed = self.parsed(Protocol::Simple);
-        let (script, names) = parsed.map_err(|error| SqlScriptError::Script(self.name.clone(), error))?;
-        if let Some((what, line)) = unclosed_in(&script, &names) {
+        let (script, names) = &*self.simple;
+        if let Some((what, line)) = unclosed_in(script, names) {
             return Err(SqlScriptError::Unclosed { file: self.name.clone(), line, what });
         }
         if !is_as_pgbench {
-            return self.check_bound(&script, &names);
+            return self.check_bound(script, names);
         }
         if protocol == Protocol::Simple {
             return Ok(());
         }
         let file = self.name.clone();
-        if let Some((name, line)) = changing_name(&script, &names) {
+        if let Some((name, line)) = changing_name(script, names) {
             return Err(SqlScriptError::ChangingName { file, name: name.to_owned(), line });
         }
-        match parameter_as_name(&script, &names) {
+        match parameter_as_name(script, names) {
             Some((name, line)) => Err(SqlScriptError::ParameterAsName { file, name, line }),
             None => Ok(()),
         }
@@ -254,41 +248,35 @@ impl SqlScript {
         })
     }
 
-    /// The same with other words in the place of BEGIN.
-    pub(crate) fn begun_by(self, begin: Option<String>) -> Self {
-        Self { begin, ..self }
-    }
-
-    /// The same without FOR UPDATE, unless rows are locked.
-    pub(crate) fn locking_rows(self, locks_rows: bool) -> Self {
-        Self { locks_rows, ..self }
+    /// The same with other words in the place of BEGIN, and without FOR UPDATE unless rows are locked.
+    pub(crate) fn changed(self, begin: Option<String>, locks_rows: bool) -> Self {
+        let (mut script, names) = (*self.simple).clone();
+        let changed = Self { begin, locks_rows, ..self };
+        changed.change(&mut script, Protocol::Simple);
+        Self { simple: Arc::new((script, names)), ..changed }
     }
 
     /// Whether BEGIN is the first that it sends.
     pub(crate) fn begins(&self) -> bool {
-        let commands = self.commands();
-        let sent = commands.iter().find_map(|command| match &command.kind {
+        let sent = self.commands().iter().find_map(|command| match &command.kind {
             Kind::Sql(sql) => Some(sql),
             _ => None,
         });
         sent.is_some_and(begins)
     }
 
-    pub(crate) fn commands(&self) -> Vec<Command> {
-        self.parsed(Protocol::Simple).map(|(script, _)| script.commands).unwrap_or_default()
+    pub(crate) fn commands(&self) -> &[Command] {
+        &self.simple.0.commands
     }
 
     /// The names of what it counts by `next(NAME)`.
-    pub(crate) fn counters(&self) -> Vec<String> {
-        let parsed = self.parsed(Protocol::Simple);
-        parsed
-            .map(|(_, names)| names.counters().iter().map(ToString::to_string).collect())
-            .unwrap_or_default()
+    pub(crate) fn counters(&self) -> &[Box<str>] {
+        self.simple.1.counters()
     }
 
     /// Whether it uses or sets a variable of this name.
     pub(crate) fn names(&self, variable: &str) -> bool {
-        self.parsed(Protocol::Simple).is_ok_and(|(_, names)| names.find(variable).is_some())
+        self.simple.1.find(variable).is_some()
     }
 
     /// The first variable of an expression that has no value at a place.
@@ -297,7 +285,7 @@ impl SqlScript {
         place: Place,
         expression: &str,
     ) -> Result<Option<Undefined>, ExpressionError> {
-        let Ok((mut script, mut names)) = self.parsed(Protocol::Simple) else { return Ok(None) };
+        let (mut script, mut names) = (*self.simple).clone();
         let commits =
             |command: &Command| matches!(&command.kind, Kind::Sql(sql) if sql.durable != Durable::Nothing);
         let sent = script.commands.iter().rposition(commits).unwrap_or(script.commands.len());
@@ -358,9 +346,9 @@ impl SqlScript {
 
     /// Its statements.
     pub(crate) fn sent(&self) -> Vec<String> {
-        let Ok((script, names)) = self.parsed(Protocol::Simple) else { return Vec::new() };
+        let (script, names) = &*self.simple;
         let sql = script.commands.iter().filter_map(|command| match &command.kind {
-            Kind::Sql(sql) => Some(sql.written(&names, &Variables::default())),
+            Kind::Sql(sql) => Some(sql.written(names, &Variables::default())),
             _ => None,
         });
         sql.flat_map(|text| statements(&text)).collect()
@@ -374,7 +362,9 @@ impl SqlScript {
     /// What it sends, in this protocol.
     pub(crate) fn statements(&self, protocol: Protocol) -> Vec<UserStatement> {
         let given = self.defines.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        self.parsed(protocol).map(|(script, names)| script.statements(&names, given)).unwrap_or_default()
+        let mut names = Names::new();
+        let script = self.parsed_with(protocol, &mut names);
+        script.map(|script| script.statements(&names, given)).unwrap_or_default()
     }
 
     /// The load of it, of which it is asked what is sent in this protocol.

@@ -15,7 +15,7 @@ pub(super) fn check(script: &SqlScript, notes: &mut Notes<'_>) {
         notes.found.push(Mistake { file, place: Some((line as usize, 1)), what });
     };
     let mut conditions = 0;
-    for command in &commands {
+    for command in commands {
         match command.kind {
             Kind::If { .. } => conditions += 1,
             Kind::Endif => conditions -= 1,
@@ -26,7 +26,7 @@ pub(super) fn check(script: &SqlScript, notes: &mut Notes<'_>) {
             note(command.line, format!("{} divides by zero", command.first_line));
         }
     }
-    if let Some((line, turns)) = too_many_turns(&commands) {
+    if let Some((line, turns)) = too_many_turns(commands) {
         let most = grouped(u64::from(TURNS_MAX));
         note(line, format!("\\for has {} turns, and a transaction has at most {most}", grouped(turns)));
     }

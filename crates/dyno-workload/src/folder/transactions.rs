@@ -135,7 +135,7 @@ impl Transaction {
         let counts = counts(name, &file.counts, &scripts, notes);
         let isolation = file.isolation.as_ref().and_then(|level| isolation(level, &scripts, notes));
         let numbers = |script: &SqlScript, table: &Table| {
-            script.counters().contains(&table.name) || script.names(&last_of(&table.name))
+            script.counters().iter().any(|it| **it == *table.name) || script.names(&last_of(&table.name))
         };
         let is_numbered = |place: &usize| scripts.iter().any(|script| numbers(script, &tables[*place]));
         let numbered = (0..tables.len()).filter(is_numbered).collect();
@@ -249,7 +249,7 @@ impl Transaction {
             sql.zip(self.isolation).and_then(|(sql, level)| sql.begin_isolated(script.writes(), level));
         // Where one transaction writes at a time, it locks more than rows, from its BEGIN on.
         let locks_rows = sql.is_none_or(|sql| sql.writers_max != Some(1));
-        Ok(script.begun_by(begin).locking_rows(locks_rows))
+        Ok(script.changed(begin, locks_rows))
     }
 }
 
@@ -355,7 +355,7 @@ fn check(
         notes.found.push(Mistake { file: file.to_owned(), place: Some((line as usize, 1)), what });
     }
     for counter in script.counters() {
-        let mut counted = tables.iter().filter(|table| table.name == counter).filter_map(Table::number);
+        let mut counted = tables.iter().filter(|table| *table.name == **counter).filter_map(Table::number);
         if counted.all(tables::Column::is_identity) {
             let what = format!(
                 "next({counter}) counts behind the largest key of the table `{counter}`, which there has to be, with a whole number as its \
