@@ -164,9 +164,10 @@ pub fn never_ends(pieces: &[(Piece, &str)]) -> bool {
 pub fn pieces(text: &str, syntax: Syntax) -> Vec<(Piece, &str)> {
     let mut found: Vec<(Piece, &str)> = Vec::new();
     let (mut begun, mut at) = (0, 0);
-    while let Some(letter) = text[at..].chars().next() {
+    while let Some(next) = text[at..].find(OTHER_THAN_CODE) {
+        at += next;
         let Some((piece, length)) = other_than_code(text, at, syntax) else {
-            at += letter.len_utf8();
+            at += 1;
             continue;
         };
         if begun < at {
@@ -176,11 +177,14 @@ pub fn pieces(text: &str, syntax: Syntax) -> Vec<(Piece, &str)> {
         at += length;
         begun = at;
     }
-    if begun < at {
-        found.push((Piece::Code, &text[begun..at]));
+    if begun < text.len() {
+        found.push((Piece::Code, &text[begun..]));
     }
     found
 }
+
+/// With what something may begin that is no code.
+const OTHER_THAN_CODE: [char; 8] = [';', '\'', '"', '`', '$', '-', '#', '/'];
 
 /// What begins at a place that is no code, and how long it is.
 fn other_than_code(text: &str, at: usize, syntax: Syntax) -> Option<(Piece, usize)> {
