@@ -191,8 +191,12 @@ impl<const LINES: bool> RowWriter for TextWriter<'_, LINES> {
             self.buffer.push(b'\'');
         }
         // Most texts have nothing to escape, which is seen of many bytes at a time.
-        let escapes = |any: bool, byte: &u8| any | self.escape(*byte).is_some();
-        match text.iter().fold(false, escapes) {
+        let may_escape = |byte: &u8| match LINES {
+            true => (*byte == b'\\') | (*byte == b'\t') | (*byte == b'\n') | (*byte == b'\r'),
+            false => (*byte == b'\\') | (*byte == b'\''),
+        };
+        let escapes = text.iter().fold(0, |any, byte| any | u8::from(may_escape(byte)));
+        match escapes > 0 {
             false => self.buffer.extend_from_slice(text),
             true => self.escaped(text),
         }
