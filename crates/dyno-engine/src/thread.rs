@@ -123,12 +123,12 @@ impl LoadThread {
         // The clock is read for each answer. What else is to be known of the time in a round can do with that reading.
         let mut now = now_ns();
         while goes_on {
+            let read_before_ns = self.load.read_ns;
             if self.wait_in_read(now) {
-                now = self.load.read_ns;
+                now = self.time_after(read_before_ns);
                 self.times_passed(now);
                 continue;
             }
-            let read_before_ns = self.load.read_ns;
             let timeout_ns = match self.blocks && !self.load.just_sent.is_empty() {
                 false => self.next_time_ns().map(|at| at.saturating_sub(now_ns())),
                 // A driver's, which the last round had no time for.
@@ -144,13 +144,19 @@ impl LoadThread {
                 }
             }
             self.read_eagerly();
-            now = match self.load.read_ns {
-                read_ns if read_ns > read_before_ns && !self.is_open_loop() => read_ns,
-                _ => now_ns(),
-            };
+            now = self.time_after(read_before_ns);
             self.times_passed(now);
         }
         Ok(())
+    }
+
+    /// The time after a round: that of its last answer, or where it brought none that of the clock. An open load has arrivals that are
+    /// due after an answer, too.
+    fn time_after(&self, read_before_ns: u64) -> u64 {
+        match self.load.read_ns {
+            read_ns if read_ns > read_before_ns && !self.is_open_loop() => read_ns,
+            _ => now_ns(),
+        }
     }
 
     /// Whether a stage runs whose schedule says when transactions begin.

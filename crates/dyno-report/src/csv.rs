@@ -112,7 +112,7 @@ fn target(
             match load_row {
                 Some(load_row) => load(&timeline.load, load_row, (stages, counts), line),
                 None => {
-                    line.skip(LOAD.len() + COLUMNS.len() + POOL_COLUMNS.len() + counts.len() + OF_TYPE.len())
+                    line.skip(LOAD.len() + COLUMNS.len() + POOL_COLUMNS.len() + counts.len() + OF_TYPE.len());
                 }
             }
             for metric in &mut metrics {
@@ -386,7 +386,7 @@ mod tests {
         };
         let text = written(&[view], &[]);
         let lines: Vec<_> = text.split_terminator("\r\n").collect();
-        assert!(lines[0].ends_with(",wait p99 (us),buy.far (1/s),\"host.a,b (share)\""), "{}", lines[0]);
+        assert!(lines[0].ends_with(",wait p99 (us),buy.far (1/s),share,rolled back (1/s),\"host.a,b (share)\""), "{}", lines[0]);
         assert_eq!(
             lines[1..],
             [

@@ -164,7 +164,7 @@ function rolledBack({ by_type, totals }: StageResult, whose: string): Child {
   return el("p", { class: "detail" }, `${whose}${text}`);
 }
 
-/** `120 districts skipped, 0.3 a transaction` */
+/** `120 districts skipped (0.3 a transaction)` */
 function counted({ about, count: found, per_transaction }: CountResult): string {
   const mean =
     per_transaction === null || per_transaction < 0.005 ? "" : ` (${long(per_transaction)} a transaction)`;

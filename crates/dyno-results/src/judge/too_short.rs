@@ -15,7 +15,7 @@ pub(super) fn judge(report: &Report) -> Vec<Finding> {
     let found = headlines(report)
         .into_iter()
         // It ends where its work does.
-        .filter(|(_, result)| !result.stage.is_fixed_work() && result.stage.planned_transactions.is_none())
+        .filter(|(_, result)| !result.stage.is_fixed_work())
         .filter_map(|(series, result)| {
             let mut facts = Facts::default();
             let (evidence, advice) = between_pauses(report, series, result, &mut facts)
@@ -32,7 +32,12 @@ fn between_pauses(
     result: &StageResult,
     facts: &mut Facts,
 ) -> Option<(String, String)> {
-    let pause_s = result.stage.pause_s.filter(|pause_s| result.seconds < PAUSES_MIN * pause_s)?;
+    // What ends after a number of transactions is as long as they are.
+    let pause_s = result.stage.pause_s.filter(|_| result.stage.planned_transactions.is_none())?;
+    let ended_otherwise = result.totals.bad_with_drain() + result.totals.cancelled > 0;
+    if result.seconds >= PAUSES_MIN * pause_s || (result.totals.done == 0 && ended_otherwise) {
+        return None;
+    }
     let pause = facts.s("pause", pause_s);
     let stage = stage_name(result);
     let what = match result.totals.done {

@@ -163,14 +163,15 @@ impl FolderCheck {
     pub(super) fn contradicted(&self, before: &Answer) -> Option<String> {
         let what = match (&self.query, before) {
             (Query::None(_), Answer::Count(rows @ 1..)) => {
-                format!("is contradicted by {} before the load, so it fails", counted(*rows, "row"))
+                let rows = counted(*rows, "row");
+                format!("is contradicted by {rows} before the load, so it fails whatever the load does")
             }
             (Query::Equal { growth: false, .. }, Answer::Rows(sides)) => {
                 let [expected, found] = sides.as_slice() else { return None };
                 let differing = Differing::of(expected, found)?;
                 let (expected, found) = (shown_rows(&differing.expected), shown_rows(&differing.found));
                 format!(
-                    "does not hold before the load, where {} of one query and {} of the other differ (expected {expected}, found {found}), so it fails",
+                    "does not hold before the load, where {} of one query and {} of the other differ (expected {expected}, found {found}), so it fails unless the load makes them alike",
                     counted(differing.expected.len() as u64, "row"),
                     grouped(differing.found.len()),
                 )
@@ -178,7 +179,7 @@ impl FolderCheck {
             _ => return None,
         };
         Some(format!(
-            "the check `{}` {what} whatever the load does; --prepare makes the data anew",
+            "the check `{}` {what}; --prepare makes the data anew",
             self.about
         ))
     }

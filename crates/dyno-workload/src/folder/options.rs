@@ -247,6 +247,13 @@ impl Options {
         }
     }
 
+    /// The value of an option whose variable is a whole number; the variable of a choice is its name.
+    pub(super) fn whole(&self, slot: Slot, values: &Values) -> Option<Value> {
+        let place = self.place(slot)?;
+        let is_choice = matches!(self.list[place].kind, OptionKind::Choice(_));
+        values.get(place).copied().filter(|value| !is_choice && matches!(value, Value::Integer(_)))
+    }
+
     /// Sets the variables of the options.
     pub(super) fn set(&self, values: &Values, context: &mut RowContext) {
         for (option, value) in self.list.iter().zip(values) {

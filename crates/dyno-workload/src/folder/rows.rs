@@ -250,10 +250,7 @@ impl Folder {
         values: &Values,
         failed: &Failed,
     ) -> FolderRows {
-        let known = |slot: Slot| {
-            let place = self.options.place(slot).filter(|_| !table.sets(slot))?;
-            values.get(place).copied().filter(|value| matches!(value, Value::Integer(_)))
-        };
+        let known = |slot: Slot| self.options.whole(slot, values).filter(|_| !table.sets(slot));
         FolderRows {
             table,
             programs: table.columns.iter().map(|column| column.program.folded(known)).collect(),

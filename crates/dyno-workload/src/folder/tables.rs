@@ -608,13 +608,13 @@ impl Table {
         self.columns.iter().map(|column| &column.program).chain([size]).flat_map(Program::reads)
     }
 
-    /// Whose children its rows are, and how many each has.
     /// Whether this variable changes while its rows are made.
     pub(super) fn sets(&self, slot: Slot) -> bool {
         self.columns.iter().any(|column| column.slot == Some(slot))
             || self.children().is_some_and(|children| children.sets(slot))
     }
 
+    /// Whose children its rows are, and how many each has.
     pub(super) fn children(&self) -> Option<&Children> {
         match &self.size {
             Size::Rows(_) => None,
@@ -627,11 +627,12 @@ impl Table {
         self.children().map_or(&self.name, |children| &children.parent_name)
     }
 
-    /// What a row is called that is the `nth` of this number, and how: `row 5`, `child 2 of row 5`
+    /// The number of the row that is the `nth` of this number.
     pub(super) fn number_of(&self, number: u64, nth: u64) -> u64 {
         if self.children().is_some() { Children::number(number, nth) } else { number }
     }
 
+    /// What a row is called: `row 5`, `child 2 of row 5`
     pub(super) fn called(&self, number: u64) -> String {
         match self.children() {
             Some(_) => Children::called(number),

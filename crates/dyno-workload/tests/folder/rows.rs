@@ -69,7 +69,7 @@ fn what_a_sample_of_rows_shows_is_told_with_its_column() {
             "nullif(:row % 7, 6)",
             "workload.toml:30:52: a value of child.price of row 6: NULL, where null = true is not said",
         ),
-        ("decimal(random(1, 99), 2)", "1000000 + :row", " is no decimal("),
+        ("decimal(random(1, 99), 2)", "1000000 + :row", " which has at most "),
         (
             ":row % 2",
             "1",

@@ -221,8 +221,9 @@ fn populations_are_the_specifications_and_faults_are_found_by_their_conditions()
             assert_eq!(shop.text(query), *expected, "{name}: {query}");
         }
         let load = |workload: &str| shop.find(&format!("./tpcc/{workload}")).loads().remove(0);
+        // Before and after loads of several clients.
         for workload in ["stock_level", "order_status", "new_order", "payment", "delivery"] {
-            shop.run(load(workload).as_ref(), 20);
+            assert_eq!(shop.failed(&format!("./tpcc/{workload}"), &[]), "", "{name}: {workload}");
         }
         let mix = load("mix");
         let baseline = mix.baseline(&mut shop.open()).unwrap().unwrap();
@@ -232,7 +233,10 @@ fn populations_are_the_specifications_and_faults_are_found_by_their_conditions()
         let verified =
             || failed(&baseline.verify(&mut shop.open(), "it", done, &[mix.acknowledged()]).unwrap());
         assert_eq!(verified(), BTreeSet::new(), "{name}");
-        for group in FAULTS {
+        // In one file, which is quick to count, each alone; elsewhere those together that no check has in common.
+        let alone = FAULTS.iter().flat_map(|group| group.iter().map(std::slice::from_ref));
+        let groups: Vec<&[Fault]> = if name == "SQLite" { alone.collect() } else { FAULTS.to_vec() };
+        for group in groups {
             let named = || group.iter().flat_map(|(.., checks)| checks.split(' '));
             let expected: BTreeSet<String> = named().map(str::to_owned).collect();
             assert_eq!(expected.len(), named().count(), "a check is of two faults");

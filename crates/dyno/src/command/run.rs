@@ -261,15 +261,16 @@ fn has_done(report: &Report) -> bool {
 
 /// What to do where clients paused, or dyno itself had all cancelled.
 fn why_nothing(report: &Report) -> Option<String> {
-    if let Some(finding) = report.findings.iter().find(|finding| finding.code == Code::TooShort) {
-        return Some(format!("{}: {}", finding.evidence, finding.advice));
-    }
     let is_of_dyno = |result: &&StageResult| {
         let ended = result.totals.cancelled + result.totals.bad_with_drain();
         let is_measured = result.stage.kind != StageKind::WarmUp;
         is_measured && result.complete && ended > 0 && result.errors.keys().all(|code| code == OUTLASTED)
     };
-    let first = report.stages.iter().find(is_of_dyno)?;
+    let Some(first) = report.stages.iter().find(is_of_dyno) else {
+        let paused = report.stages.iter().any(|result| result.stage.pause_s.is_some());
+        let finding = report.findings.iter().find(|finding| finding.code == Code::TooShort).filter(|_| paused)?;
+        return Some(format!("{}: {}", finding.evidence, finding.advice));
+    };
     Some(match report.time_limit_within(first) {
         Some(limit) => {
             format!("statements were cancelled at the time limit: give them longer than --time-limit {limit}")
