@@ -386,7 +386,11 @@ mod tests {
         };
         let text = written(&[view], &[]);
         let lines: Vec<_> = text.split_terminator("\r\n").collect();
-        assert!(lines[0].ends_with(",wait p99 (us),buy.far (1/s),share,rolled back (1/s),\"host.a,b (share)\""), "{}", lines[0]);
+        assert!(
+            lines[0].ends_with(",wait p99 (us),buy.far (1/s),share,rolled back (1/s),\"host.a,b (share)\""),
+            "{}",
+            lines[0]
+        );
         assert_eq!(
             lines[1..],
             [

@@ -178,10 +178,7 @@ impl FolderCheck {
             }
             _ => return None,
         };
-        Some(format!(
-            "the check `{}` {what}; --prepare makes the data anew",
-            self.about
-        ))
+        Some(format!("the check `{}` {what}; --prepare makes the data anew", self.about))
     }
 
     /// Whether it is asked behind some transactions alone.
@@ -415,7 +412,7 @@ mod tests {
         let equal = |growth| check(Query::Equal { queries: [String::new(), String::new()], growth });
         let before = answer(&[&["1 100", "2 200"], &["1 100", "2 201"]]);
         let told = equal(false).contradicted(&before).unwrap();
-        assert!(told.contains("1 row of one query and 1 of the other differ (expected 2 200, found 2 201), so it fails whatever"), "{told}");
+        assert!(told.contains("1 row of one query and 1 of the other differ (expected 2 200, found 2 201), so it fails unless"), "{told}");
         assert_eq!(equal(true).contradicted(&before), None);
         assert_eq!(equal(false).contradicted(&answer(&[&["1 2"], &["1 2"]])), None);
     }

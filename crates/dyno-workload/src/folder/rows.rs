@@ -306,8 +306,13 @@ mod tests {
 
     /// A row of a column that is written so, or why there is none.
     fn row(column: &str) -> Result<String, String> {
+        row_with("", column)
+    }
+
+    /// The same, with options.
+    fn row_with(options: &str, column: &str) -> Result<String, String> {
         let text = format!(
-            "about = \"x\"\n[[tables]]\nname = \"t\"\nrows = 1\ncolumns = [{{ name = \"c\", {column} }}]\n\
+            "about = \"x\"\n{options}[[tables]]\nname = \"t\"\nrows = 1\ncolumns = [{{ name = \"c\", {column} }}]\n\
              [[transactions]]\nname = \"read\"\n"
         );
         let files = [(FILE, text.as_str()), ("read.sql", "SELECT c FROM t;\n")];
@@ -323,6 +328,17 @@ mod tests {
             Some((_, why)) => Err(why.clone()),
             None => Ok(String::from_utf8(out).unwrap()),
         }
+    }
+
+    #[test]
+    fn options_are_the_same_in_expressions_that_are_computed_beforehand() {
+        let options = "[options.how]\nabout = \"y\"\ndefault = \"two\"\nchoices = { one = \"a\", two = \"b\" }\n\
+                       [options.count]\nabout = \"z\"\ndefault = 7\n";
+        let text =
+            |value: &str| row_with(options, &format!(r#"type = "varchar(20)", value = "{value}""#)).unwrap();
+        assert_eq!(text(":how"), "two\n");
+        assert_eq!(text(":how || '-' || :count"), "two-7\n");
+        assert_eq!(text("case when :how = 'two' then :count * 2 else 0 end"), "14\n");
     }
 
     #[test]

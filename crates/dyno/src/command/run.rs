@@ -268,7 +268,8 @@ fn why_nothing(report: &Report) -> Option<String> {
     };
     let Some(first) = report.stages.iter().find(is_of_dyno) else {
         let paused = report.stages.iter().any(|result| result.stage.pause_s.is_some());
-        let finding = report.findings.iter().find(|finding| finding.code == Code::TooShort).filter(|_| paused)?;
+        let finding =
+            report.findings.iter().find(|finding| finding.code == Code::TooShort).filter(|_| paused)?;
         return Some(format!("{}: {}", finding.evidence, finding.advice));
     };
     Some(match report.time_limit_within(first) {
