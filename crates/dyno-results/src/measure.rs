@@ -39,7 +39,7 @@ impl Measure {
     }
 }
 
-/// How a measure is merged.
+/// How a measure is merged, for documents and metrics: `TypeInterval::add` and the fold do it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Added up exactly: over threads, generators, seconds, types and stages.
